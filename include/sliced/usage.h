@@ -61,6 +61,7 @@ struct sl_usage_life {
 
 /* Remembers a GPU from one judgement to the next. Zeroed: nothing is remembered. */
 struct sl_usage_unit {
+    uint32_t node;       /* sl_peaks_node() */
     uint64_t pods;       /* sl_view_pods_of() last time */
     uint64_t doubted;    /* pods of which what was learned was forgotten last: once is enough */
     int64_t since_us;    /* samples from then on show these pods together */

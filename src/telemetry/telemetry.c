@@ -77,7 +77,7 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     telemetry->units.window = (uint16_t)config->telemetry.window;
     struct sl_answer_options answer = sl_telemetry_options(telemetry);
     telemetry->answer = sl_answer_new(&answer);
-    telemetry->peaks = sl_past_new(WORKLOADS);
+    telemetry->peaks = sl_past_new((size_t)4 * WORKLOADS);
     telemetry->suffer.past = sl_past_new((size_t)2 * WORKLOADS);
     telemetry->used = calloc((size_t)config->telemetry.window, sizeof(*telemetry->used));
     if (telemetry->answer == NULL || telemetry->peaks == NULL || telemetry->suffer.past == NULL ||

@@ -15,7 +15,8 @@ static const int64_t second_us = 1000000;
 static const int64_t future_us = 5000000; /* by which a sample may be ahead of the daemon's clock */
 
 struct gauge gauges[GAUGES];
-unsigned gauges_ended[GAUGE_WORKLOADS];
+unsigned gauges_ended[GAUGES][GAUGE_WORKLOADS];
+bool gauges_lived[GAUGES][GAUGE_WORKLOADS];
 int64_t gauges_clock_set_us;
 
 /* What the last answer has of each gauge. */
@@ -28,6 +29,7 @@ void gauges_begin(void)
 {
     memset(gauges, 0, sizeof(gauges));
     memset(gauges_ended, 0, sizeof(gauges_ended));
+    memset(gauges_lived, 0, sizeof(gauges_lived));
     memset(told, 0, sizeof(told));
     gauges_clock_set_us = 0;
 }
@@ -184,7 +186,7 @@ static void let_go(struct gauge *gauge)
     for (unsigned i = 0; i < GAUGE_TENANTS; i++) {
         struct tenant *tenant = &gauge->tenant[i];
         if (tenant->uid[0] != '\0' && tenant->running && !is_there(gauge, tenant->uid)) {
-            gauges_ended[tenant->workload]++;
+            gauges_ended[gauge - gauges][tenant->workload]++;
             tenant->running = false;
             tenant->gone = true;
         }
@@ -206,6 +208,7 @@ static void let_in(struct rng *rng)
             tenant = gauge_place(gauge, thing->now);
         }
         tenant->running = true;
+        gauges_lived[gauge - gauges][tenant->workload] = true;
         kubelet_tell(thing, "Running", gauge->ahead_us);
     }
 }

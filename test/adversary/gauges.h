@@ -61,7 +61,9 @@ struct gauge {
 };
 
 extern struct gauge gauges[GAUGES];
-extern unsigned gauges_ended[GAUGE_WORKLOADS]; /* pods of that workload that have ended */
+/* Pods of that workload that have ended on that node: its exporter has told what they used. */
+extern unsigned gauges_ended[GAUGES][GAUGE_WORKLOADS];
+extern bool gauges_lived[GAUGES][GAUGE_WORKLOADS]; /* some have run there */
 
 void gauges_begin(void);
 struct gauge *gauge_find(const char *node); /* NULL: there is none */

@@ -158,19 +158,36 @@ static void change_amount(struct rng *rng, json_t *node)
 
 static void change_label(struct rng *rng, json_t *node)
 {
-    static const char *const keys[] = {
-        "nvidia.com/gpu.product",          "nvidia.com/gpu.count",
-        "nvidia.com/gpu.memory",           "nvidia.com/gpu.replicas",
-        "nvidia.com/mig.strategy",         "zone",
-        "nvidia.com/mig.config",           "sliced.dev/partitioning",
-        "nos.nebuly.com/gpu-partitioning", "nvidia.com/gpu.present",
-        "nvidia.com/mig-1g.5gb.count",     "nvidia.com/gpu.sharing-strategy"};
-    static const char *const values[] = {"Tesla-T4", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb",
-                                         "single",   "mixed",
-                                         "2",        "8",
-                                         "4",        "mig",
-                                         "dynamic",  "all-balanced",
-                                         "true",     "24146608128"};
+    static const char *const keys[] = {"nvidia.com/gpu.product",
+                                       "nvidia.com/gpu.count",
+                                       "nvidia.com/gpu.memory",
+                                       "nvidia.com/gpu.replicas",
+                                       "nvidia.com/mig.strategy",
+                                       "zone",
+                                       "nvidia.com/mig.config",
+                                       "sliced.dev/partitioning",
+                                       "nos.nebuly.com/gpu-partitioning",
+                                       "nvidia.com/gpu.present",
+                                       "nvidia.com/mig-1g.5gb.count",
+                                       "nvidia.com/gpu.sharing-strategy",
+                                       "cloud.google.com/gke-accelerator",
+                                       "cloud.google.com/gke-max-shared-clients-per-gpu",
+                                       "cloud.google.com/gke-gpu-partition-size",
+                                       "k8s.amazonaws.com/accelerator"};
+    static const char *const values[] = {"Tesla-T4",
+                                         "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb",
+                                         "single",
+                                         "mixed",
+                                         "2",
+                                         "8",
+                                         "4",
+                                         "mig",
+                                         "dynamic",
+                                         "all-balanced",
+                                         "true",
+                                         "24146608128",
+                                         "nvidia-tesla-t4",
+                                         "1g.5gb"};
     make_odd(node);
     (void)json_object_set_new(label_set(node), rng_pick(rng, keys),
                               rng_chance(rng, 80) ? json_string(rng_pick(rng, values))

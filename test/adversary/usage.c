@@ -67,10 +67,16 @@ struct crowd {
     unsigned n;
 };
 
-/* Pods of its workload have ended: it may count with what they used. */
-static bool has_past(unsigned workload)
+/* Pods of its workload have ended there, or two other nodes know some: it may count with what they
+ * used. What one other node says of them is nothing, for its exporter may lie. */
+static bool has_past(const struct gauge *gauge, unsigned workload)
 {
-    return usage.sharing == BY_PEAKS && gauges_ended[workload] > 0;
+    unsigned others = 0;
+    for (const struct gauge *other = gauges; other < gauges + GAUGES; other++) {
+        others += other != gauge && gauges_lived[other - gauges][workload];
+    }
+    bool known = gauges_ended[gauge - gauges][workload] > 0 || others > 1;
+    return usage.sharing == BY_PEAKS && known;
 }
 
 static unsigned samples_since(const struct gauge *gauge, int64_t came_us)
@@ -88,7 +94,7 @@ static void count_pod(struct gauge *gauge, const json_t *pod, struct crowd *crow
     int64_t came_us = tenant == NULL ? fake_time_world_us() : tenant->came_us;
     int64_t ask = gauge_ask(gauge, pod);
     unsigned seen = samples_since(gauge, came_us);
-    int64_t counts = has_past(gauge_workload(pod)) ? 0 : ask;
+    int64_t counts = has_past(gauge, gauge_workload(pod)) ? 0 : ask;
     crowd->n++;
     crowd->asks += ask;
     crowd->fresh += seen == 0 ? counts : 0;
@@ -158,7 +164,7 @@ static void judge(struct gauge *gauge, const json_t *pod)
         check_room(gauge, pod, ask, &crowd, crowd.asks,
                    blind ? "nothing is known, so asks count" : "asks count");
     }
-    ask = has_past(gauge_workload(pod)) ? 0 : ask;
+    ask = has_past(gauge, gauge_workload(pod)) ? 0 : ask;
     if (!gauge->units) {
         check_room(gauge, pod, ask, &crowd, crowd.unseen, "pods that were not seen for long");
     }

@@ -165,8 +165,8 @@ static void fill_store(struct house *house, int64_t started_us)
 static void house_teach(struct house *house)
 {
     struct sl_pod *pod = make_pod(UINT32_MAX, 0, 0, "6000Mi", 0);
-    for (unsigned i = 0; i < 2; i++) {
-        sl_peaks_learn(house->telemetry->peaks, pod->items[0].workload, 700, 700);
+    for (uint32_t node = 0; node < 3; node++) { /* of which two agree */
+        sl_peaks_learn(house->telemetry->peaks, node, pod->items[0].workload, 700, 700);
     }
     sl_pod_unref(pod);
 }

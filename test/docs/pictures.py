@@ -21,6 +21,19 @@ def fill(daemon):
             daemon.schedule(pod, nodes)
 
 
+def fill_in(browser):
+    """Two stages of a student's."""
+    browser.run("""const [first] = document.querySelectorAll('#stages fieldset');
+        const type = (set, fields) => { Object.entries(fields).forEach(([name, value]) => { set.elements[name].value = value; });
+            set.dispatchEvent(new Event('input', { bubbles: true })); };
+        type(first, { name: 'prepare', image: 'registry.example/course:7', command: 'python prepare.py', resource: 'nvidia.com/gpu',
+            count: 4, timeout: '30m' });
+        document.querySelector('[data-act=add]').click();
+        type(first.nextElementSibling, { name: 'train', command: 'python train.py', timeout: '8h', retries: 2 });
+        document.querySelector('#ask form').requestSubmit(); scrollTo(0, 0)""")
+    browser.until("return document.querySelector('#answer').getAttribute('aria-busy') === 'false'")
+
+
 def take(browser, folder, name):
     path = folder / f"page-{name}.png"
     browser.picture(path)
@@ -29,7 +42,7 @@ def take(browser, folder, name):
 
 def main(folder):
     daemon = Daemon(EXAMPLES / "stories.yaml", config="queue: {enabled: true, holdSeconds: 3600}\n")
-    browser = Browser(width=1240, height=560)
+    browser = Browser(width=1240, height=640)
     try:
         fill(daemon)
         browser.open(f"http://127.0.0.1:{daemon.port}/ui/")
@@ -37,11 +50,11 @@ def main(folder):
         for view in ("cluster", "queue", "times", "ask", "state"):
             browser.click(f"#tab-{view}")
             if view == "ask":
-                browser.run("document.querySelector('#ask input').value = 'nvidia.com/gpu'")
-                browser.run("document.querySelector('#ask [name=timeout]').value = '30m'")
-                browser.click("#ask button")
+                browser.resize(1240, 1240)
+                fill_in(browser)
             time.sleep(3)  # news of the view
             take(browser, folder, view)
+            browser.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.clearDeviceMetricsOverride", "params": {}})
         browser.call("POST", "/window/rect", {"width": 1240, "height": 940})
         browser.click("#tab-queue")
         browser.click("#rows tr[data-position='9']")

@@ -7,9 +7,11 @@ import sys
 import pytest
 
 from harness import gpus
+from harness.api import collection_path
 from harness.process import wait_for
 from harness.sliced import SHORT_LEASE, merge
-from test_queue import FIFO, GPU, HOLD, allow_opening, refuse_opening, wait_shut
+from test_queue import FIFO, GPU, HOLD, allow_opening, refuse_opening, row, rows, wait_shut
+from test_stages import OVER, wait_text
 
 # last: files of that folder have names like those of this one
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
@@ -97,3 +99,45 @@ def test_an_operator_sees_what_is_wrong(cluster, gated, browser):
     leader.kill()
     wait_row(browser, "Leader", f"✓ good: this replica, {other}")
     wait_row(browser, "Ready", "✓ good: ")
+
+
+HOSTILE = """python -c 'print("a: b")' # $(date) $$ {x} ü
+--- |
+kind: Pod"""
+
+
+def test_what_a_student_put_together_is_applied_as_it_stands(cluster, gated, browser):
+    cluster.add(gpus.whole("gpu-1", gpus=2))
+    daemon = gated(FIFO)
+    opened(browser, daemon, "ask")
+    browser.until("return document.querySelector('#ask [name=resource]').value === arguments[0]", GPU)
+    browser.until("return document.querySelector('#ask [name=scheduler]').value")
+    browser.run("""const type = (i, fields) => { const set = document.querySelectorAll('#stages fieldset')[i];
+        Object.entries(fields).forEach(([name, value]) => { set.elements[name].value = value; });
+        set.dispatchEvent(new Event('input', { bubbles: true })); };
+        type(0, { name: 'prepare', image: 'registry.example/course:7', command: arguments[0], count: 2, timeout: '30m', retries: 1 });
+        document.querySelector('[data-act=add]').click();
+        type(1, { name: 'train', count: 1, timeout: '1h30m' });""", HOSTILE)
+    browser.click("#ask form > button:last-child")
+    browser.until("return document.querySelector('#answer').innerText.startsWith('prepare would start now')")
+    manifest = browser.run("return document.querySelector('#manifest').textContent")
+    assert manifest.count('schedulerName: "sliced-scheduler"') == 2, "as the daemon's configuration says"
+    assert cluster.list("Job") == [] and rows(daemon) == {}, "nothing was created by asking"
+
+    said = cluster.plane.kubectl("apply", "-f", "-", text=manifest)
+    assert said.splitlines() == ["job.batch/prepare created", "job.batch/train created"]
+    job = cluster.plane.get(f"{collection_path('Job')}/prepare")
+    container, = job["spec"]["template"]["spec"]["containers"]
+    assert (job["spec"]["backoffLimit"], container["image"]) == (1, "registry.example/course:7")
+    assert container["command"][2].replace("$$", "$") == HOSTILE, "as Kubernetes expands it"
+
+    def pod_of(name):
+        return wait_for(f"the pod of {name}", lambda: next(pod for pod in cluster.pods() if pod.startswith(f"{name}-")))
+    first, second = pod_of("prepare"), pod_of("train")
+    cluster.wait_bound(first)
+    wait_text(daemon, second, "it waits for job/prepare (running)")
+    assert row(daemon, second)["state"] == "Staged"
+    assert cluster.pod(first)["metadata"]["annotations"]["sliced.dev/timeout"] == "30m"
+    cluster.annotate(first, **OVER)
+    cluster.wait_bound(second)
+    cluster.annotate(second, **OVER)

@@ -1,4 +1,4 @@
-"""Nodes as operators have them: labels that lag or lie, plugins that restart."""
+"""Nodes as operators have them: labels that lag or lie, plugins that restart, clouds that have labels of their own."""
 import json
 
 import pytest
@@ -70,6 +70,23 @@ def test_memory_is_converted_or_called_unknown(cluster, label, memory):
     assert (daemon.schedule(pod, ["n"]) == "n") == (memory is not None)
     if memory is None:
         assert "how much they have is unknown" in daemon.explain(pod)["nodes"][0]["text"]
+
+
+def test_gke_shares_and_cuts_gpus_by_labels_of_its_own(cluster):
+    gke = "cloud.google.com/gke-"
+    shared = {gke + "accelerator": "nvidia-tesla-t4", gke + "gpu-sharing-strategy": "time-sharing",
+              gke + "max-shared-clients-per-gpu": "3"}
+    cut = {gke + "accelerator": "nvidia-tesla-a100", gke + "gpu-partition-size": "1g.5gb"}
+    daemon = cluster(node("shared", shared, {GPU: "3"}), node("cut", cut, {GPU: "7"}))
+    told = daemon.nodes()
+    assert [told[name]["pools"][0]["kind"] for name in ("shared", "cut")] == ["replica", "mig"]
+    assert [len(told[name]["devices"]) for name in ("shared", "cut")] == [1, 1]
+    assert [told[name]["pools"][0]["memoryMiB"] for name in ("shared", "cut")] == [15360, 4864]
+    at = ["cut", "shared"]
+    pods = [daemon.add_pod(f"p{i}", {GPU: 1}, annotations={DECLARED: "10Gi"}) for i in range(2)]
+    assert [daemon.schedule(pod, at) for pod in pods] == ["shared", None]
+    assert judged(daemon, {GPU: 2}, "shared") == (
+        "nvidia.com/gpu: 2 asked, this node's device plugin gives a container one replica at most", True)
 
 
 AWAY = node("away", {**H100, "nvidia.com/gpu.count": "8"}, {GPU: "0"}, {GPU: "8"})

@@ -1,8 +1,10 @@
 """The page in a real browser: what it shows is what the API says; whoever names pods writes no markup."""
 import json
+import re
 import urllib.parse
 
 import pytest
+import yaml
 
 from browser import Browser
 from sliced_daemon import EXAMPLES, eventually, pod_of
@@ -402,35 +404,140 @@ def test_the_time_line_is_folded_by_node_and_gpu(start, browser):
     assert browser.complaints() == []
 
 
-def test_what_if_tells_what_the_api_tells_and_changes_nothing(start, browser):
+def fill(browser, stage, **fields):
+    browser.run("""const set = document.querySelectorAll('#stages fieldset')[arguments[0]];
+        for (const [name, value] of Object.entries(arguments[1])) { set.elements[name].value = value; }
+        set.dispatchEvent(new Event('input', { bubbles: true }))""", stage, {name.strip("_"): value for name, value in fields.items()})
+
+
+def manifest(browser):
+    return [] if browser.run("return document.querySelector('#manifest').parentElement.hidden") else \
+        list(yaml.safe_load_all(browser.run("return document.querySelector('#manifest').textContent")))
+
+
+def asking(start, browser, **more):
     daemon = start(CLUSTER, config=QUEUE)
     trains(daemon, 30)
-    waiting = daemon.get("/api/v1/queue").json["total"]
     opened(browser, daemon)
     browser.complaints()  # of the daemon before
     browser.press("4")
-    browser.until("return document.querySelectorAll('#resources option').length > 1")
-    browser.run("document.querySelector('#ask [name=resource]').focus()")
-    browser.press(*"nvidia.com/gpu", "Tab", "2", "Tab", *"30m", "Enter")
-    browser.until("return document.querySelector('#answer table')")
-    body = pod_of("other", {"nvidia.com/gpu": 2}, annotations={"sliced.dev/timeout": "30m"})
+    browser.until("return document.querySelectorAll('#ask [name=resource] option').length > 1")
+    fill(browser, 0, resource="nvidia.com/gpu", count=2, timeout="30m", **more)
+    return daemon
 
-    def told():
-        reply = daemon.post("/api/v1/estimates", body)
-        return reply.json if reply.status == 200 else None
-    told = eventually(told)
+
+def test_what_if_tells_what_the_api_tells_and_changes_nothing(start, browser):
+    daemon = asking(start, browser)
+    fill(browser, 0, count=8)
+    waiting = daemon.get("/api/v1/queue").json["total"]
+    browser.click("#ask form > button:last-child")
+    browser.until("return document.querySelector('#answer').getAttribute('aria-busy') === 'false'")
+
+    def estimated(count, timeout):
+        def told():
+            reply = daemon.post("/api/v1/estimates", pod_of("other", {"nvidia.com/gpu": count}, annotations={"sliced.dev/timeout": timeout}))
+            return reply.json if reply.status == 200 else None
+        return eventually(told)
+    told = estimated(8, "30m")
     shown = browser.text("#answer")
+    assert shown.startswith("job-1 would start in ")
     assert f"Place in the queue\t{told['position']}\n" in shown and told["state"] in shown
     assert f"Pods that would start later\t{told['delayed']}" in shown
+    # and what would change it
+    rows = browser.run("""return [...document.querySelector('#answer h3 + table').rows].slice(1).map(r => [...r.cells].map(c => c.innerText))""")
+    assert [what for what, _, _ in rows] == [
+        "With a timeout of 15m", "With 4 nvidia.com/gpu", "With a timeout of 15m and 4 nvidia.com/gpu"]
+    for (_, start_in, gain), variant in zip(rows, ((8, "15m"), (4, "30m"), (4, "15m"))):
+        easier = estimated(*variant)
+        assert start_in and gain
+        assert abs(easier["startsInSeconds"] - told["startsInSeconds"]) < 60 or gain.endswith((" earlier", " later"))
     assert daemon.get("/api/v1/queue").json["total"] == waiting
 
     # what is wrong is said by the daemon's own words
-    browser.run("document.querySelector('#ask [name=resource]').value = 'cpu'")
-    browser.click("#ask button")
+    browser.run("""const select = document.querySelector('#ask [name=resource]'), cpu = new Option('cpu', 'cpu');
+        select.append(cpu); select.value = 'cpu'""")
+    browser.click("#ask form > button:last-child")
     browser.until("return document.querySelector('#answer .bad')")
     assert "asks for no GPU resource" in browser.text("#answer")
     complaints = browser.complaints()  # the refusal, and perhaps 429s
     assert complaints and all("/api/v1/estimates" in line for line in complaints), complaints
+
+
+def test_stages_become_jobs_that_follow_each_other(start, browser):
+    asking(start, browser)
+    assert manifest(browser) == [] and "has a good name and an image" in browser.text("#copied")
+    fill(browser, 0, name="prepare", image="a/b:1", command="python prepare.py", retries=3)
+    for name in ("train", "test", "report"):
+        browser.click("[data-act=add]")
+        fill(browser, -1 + browser.run("return document.querySelectorAll('#stages fieldset').length"), name=name)
+
+    def after():
+        return {job["metadata"]["name"]: (job["spec"]["template"]["metadata"]["annotations"]).get("sliced.dev/after") for job in manifest(browser)}
+    assert after() == {"prepare": None, "train": "job/prepare", "test": "job/train", "report": "job/test"}
+    job = manifest(browser)[0]
+    assert job == {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "prepare", "namespace": "default"}, "spec": {
+        "backoffLimit": 3, "template": {"metadata": {"annotations": {"sliced.dev/timeout": "30m"}}, "spec": {
+            "restartPolicy": "Never", "containers": [{"name": "main", "image": "a/b:1", "command": ["/bin/sh", "-c", "python prepare.py"],
+                                                      "resources": {"limits": {"nvidia.com/gpu": 2}}}]}}}}
+    label = "return document.querySelector('#graph svg').getAttribute('aria-label')"
+    assert browser.run(label) == "prepare, train after prepare, test after train, report after test"
+    # one of the middle goes: who followed it follows what it followed
+    browser.click("#stages fieldset:nth-child(2) [data-act=remove]")
+    assert after() == {"prepare": None, "test": "job/prepare", "report": "job/test"}
+    first = browser.run("return document.querySelectorAll('#stages fieldset')[0].dataset.id")
+    fill(browser, 2, after=first)
+    assert browser.run(label) == "prepare, test after prepare, report after prepare"
+    fill(browser, 2, name="test")
+    assert manifest(browser) == [], "two of one name"
+    assert not browser.run("return document.querySelector('#ask form').checkValidity()")
+    fill(browser, 2, name="report")
+    for _ in range(5):
+        browser.click("[data-act=add]")
+    assert browser.run("return document.querySelector('[data-act=add]').disabled")
+    assert len(manifest(browser)) == 8
+    # a number typed into a field is no key of the page's
+    browser.run("document.querySelector('#stages textarea').focus()")
+    browser.press("1", "/", "2")
+    assert browser.run("return document.querySelector('#stages textarea').value").count("1/2") == 1
+    assert browser.run("return !document.querySelector('#ask').hidden")
+
+
+EVIL = ['"', "'", "\\", ": #&*!|>%@`{}[],?-", "--- \n---\nkind: Pod\n", "\t\u0000\u0001\u001f\u007f\u0085\u009f\u2028\u2029\ufeff\uffff",
+        "null", "~", "yes", "0x10", "<img src=x onerror=document.title='owned'>", "\U0001f600 ü 漢", "$(date) $$ $HOME $$(x) $", "a\r\nb"]
+
+
+def test_whatever_is_typed_stays_in_its_place_of_the_manifest(start, browser):
+    asking(start, browser)
+    for text in EVIL + ["".join(EVIL)]:
+        fill(browser, 0, image="x" + text.replace("\n", " ").replace("\r", " "), command=text)
+        command, image = browser.run("const set = document.querySelector('#stages fieldset'); return [set.elements.command.value, set.elements.image.value]")
+        jobs = manifest(browser)
+        container, = jobs[0]["spec"]["template"]["spec"]["containers"]
+        assert len(jobs) == 1 and sorted(jobs[0]) == ["apiVersion", "kind", "metadata", "spec"], text
+        assert container["image"] == image.strip()
+        # as Kubernetes expands it, where no variable has such a name
+        assert re.sub(r"\$\$", "$", container["command"][2]) == command if "$" in text else container["command"][2] == command, text
+    lone = browser.run("return import('/ui/job.js').then(j => j.quoted('a\\ud800b'))")
+    assert yaml.safe_load(lone) == "a\ufffdb"
+    assert browser.run("return document.title") == "What if · sliced"
+    assert browser.run("return document.querySelectorAll('#ask img').length") == 0
+    for name in ("-a", "A", "a_b", "a.b", 64 * "a", "a: b"):   # the API server would refuse the Job, or what follows it would be misread
+        fill(browser, 0, name=name)
+        assert manifest(browser) == [], name
+    fill(browser, 0, name="job-1", timeout="soon")
+    assert manifest(browser) == []
+
+
+def test_the_manifest_is_downloaded_as_it_stands(start, browser, tmp_path):
+    asking(start, browser, image="a/b:1")
+    browser.call("POST", "/goog/cdp/execute", {"cmd": "Browser.setDownloadBehavior", "params": {
+        "behavior": "allow", "downloadPath": str(tmp_path)}})
+    text = browser.run("return document.querySelector('#manifest').textContent")
+    browser.click("#save")
+    eventually(lambda: (tmp_path / "jobs.yaml").exists() and (tmp_path / "jobs.yaml").read_text() == text)
+    browser.click("[data-act=copy]")
+    browser.until("return /Copied|selected/.test(document.querySelector('#copied').innerText)")
+    assert browser.complaints() == []
 
 
 def test_instances_lie_on_their_boards(start, browser):

@@ -23,6 +23,7 @@ struct sl_draft_labels {
     int64_t memory_mib;        /* of a full GPU; 0: absent, or the label tells an instance's */
     int64_t instance_mib;      /* strategy single: of an instance; 0: absent */
     int64_t replicas;          /* nvidia.com/gpu.replicas; 0: absent */
+    bool exact;                /* count is the cloud's: the machine has no more GPUs */
     bool sharing;              /* a sharing strategy is set, or replicas exceed 1 */
     bool mps;                  /* the sharing strategy is mps */
     bool spans;                /* gpushare's plugin can give a pod parts of several GPUs */
@@ -49,6 +50,7 @@ struct sl_draft_pool {
     int64_t label_replicas;
     int64_t label_mib; /* memory of an instance, by the labels; 0: absent */
     bool on_instances; /* its units are MIG instances, replicas of them, or slices */
+    bool vague;        /* more units than GPUs: shared or cut, nobody tells how */
 };
 
 struct sl_draft_device {
@@ -106,6 +108,9 @@ struct sl_str sl_draft_key(char out[SL_DRAFT_KEY_MAX], struct sl_str profile, co
 
 /* Reads labels and pools. -1 with *err set beyond SL_NODE_POOLS_MAX. */
 int sl_draft_read(struct sl_draft *draft, struct sl_error *err);
+
+/* Reads what the cloud's labels tell where feature discovery's do not (cloud.c); these are read. */
+void sl_draft_cloud(struct sl_draft *draft);
 
 /* Finds what the node has and does not offer now (absent.c); pools are read. */
 void sl_draft_absent(struct sl_draft *draft);

@@ -10,6 +10,12 @@ static int64_t replicated_things(struct sl_draft *draft, struct sl_draft_pool *p
     int64_t units = pool->pool.capacity;
     int64_t count = pool->label_count;
     int64_t replicas = pool->label_replicas;
+    if (pool->vague) {
+        sl_draft_problem_count(draft, pool->resource, units,
+                               " allocatable, more than GPUs by the cloud's labels, and nothing "
+                               "tells how these are shared or cut");
+        return 0;
+    }
     int64_t things = replicas > 0 && units % replicas == 0 ? units / replicas : 0;
     if (things > 0 && (count == 0 || things <= count)) {
         /* The plugin's own number is surer: the count may include a GPU that failed since. */
@@ -243,6 +249,16 @@ static void add_whole(struct sl_draft *draft, int64_t n)
     }
 }
 
+/* The labels are of GPUs that are partitioned: of the whole ones nothing is known. */
+static void forget_boards(struct sl_draft *draft)
+{
+    for (unsigned i = 0; i < draft->n_devices; i++) {
+        draft->device[i].unnamed = true;
+        draft->device[i].device.model = NULL;
+        draft->device[i].device.memory_mib = 0;
+    }
+}
+
 struct survey {
     int64_t whole; /* GPUs that are not partitioned, by allocatable; -1: unknown */
     bool plain;    /* nvidia.com/gpu or nvidia.com/gpu.shared is there */
@@ -312,6 +328,7 @@ static void infer_full(struct sl_draft *draft)
     } else if (count == 0) {
         (void)infer_configured(draft, 0);
     } else {
+        forget_boards(draft);
         sl_draft_problem_count(draft, SL_STR("nvidia.com/gpu.count"), count,
                                ", which leaves no GPU for the MIG instances allocatable");
     }

@@ -3,14 +3,6 @@
 #include "core/node/draft.h"
 #include "sliced/quantity.h"
 
-int64_t sl_draft_number(const struct sl_pair *list, struct sl_str key)
-{
-    const struct sl_pair *pair = sl_pair_find(list, key);
-    int64_t value = 0;
-    bool good = pair != NULL && sl_str_to_i64(pair->value, &value) && value <= SL_UNITS_MAX;
-    return good && value > 0 ? value : 0;
-}
-
 static bool is(const struct sl_pair *list, struct sl_str key, struct sl_str value)
 {
     const struct sl_pair *pair = sl_pair_find(list, key);
@@ -77,14 +69,21 @@ static void read_labels(struct sl_draft *draft)
     labels->one_each = says(draft, fail, SL_STR("true"))    ? 1
                        : says(draft, fail, SL_STR("false")) ? -1
                                                             : 0;
-    int64_t memory_mib = sl_draft_memory_label(draft, SL_STR("nvidia.com/gpu.memory"));
+    /* Beside MIG-INVALID, which is told already, feature discovery writes zeros. */
+    bool invalid = sl_str_eq(labels->mig_profile, SL_STR("INVALID"));
+    int64_t memory_mib =
+        invalid ? 0 : sl_draft_memory_label(draft, SL_STR("nvidia.com/gpu.memory"));
     if (labels->mig_profile.len == 0) {
         labels->memory_mib = memory_mib;
     } else {
         labels->instance_mib = memory_mib;
     }
+    sl_draft_cloud(draft);
     if (labels->product.len > 0) {
-        draft->model = sl_mig_model_find(labels->product, labels->memory_mib);
+        draft->model =
+            labels->mig_profile.len == 0
+                ? sl_mig_model_find(labels->product, labels->memory_mib)
+                : sl_mig_model_single(labels->product, labels->mig_profile, labels->instance_mib);
         sl_draft_memory_check(draft);
     }
     const struct sl_str nos = SL_STR("nos.nebuly.com/gpu-partitioning");
@@ -120,16 +119,6 @@ int64_t sl_draft_units(struct sl_draft *draft, const char *list, const struct sl
     return 0;
 }
 
-struct sl_str sl_draft_key(char out[SL_DRAFT_KEY_MAX], struct sl_str profile, const char *end)
-{
-    struct sl_text text;
-    sl_text_init(&text, out, SL_DRAFT_KEY_MAX);
-    sl_text_puts(&text, "nvidia.com/mig-");
-    sl_text_add(&text, profile);
-    sl_text_puts(&text, end);
-    return (struct sl_str){out, text.len};
-}
-
 /* Returns the replicas by a label, 0 when it tells none: the plugin refuses to make one replica,
  * and feature discovery says 1 until it has read that the plugin shares. */
 static int64_t replicas_told(int64_t label)
@@ -151,6 +140,9 @@ static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, 
     }
     if (shared || labels->sharing) {
         pool->pool.kind = SL_KIND_REPLICA;
+    } else if (labels->exact && !pool->on_instances && pool->pool.capacity > labels->count) {
+        pool->pool.kind = SL_KIND_REPLICA;
+        pool->vague = true;
     }
 }
 

@@ -194,7 +194,7 @@ struct fall {
     bool newcomers; /* some may have grown meanwhile */
 };
 
-static void life_teach(const struct sl_usage_life *life, const struct fall *fall,
+static void life_teach(uint32_t node, const struct sl_usage_life *life, const struct fall *fall,
                        struct sl_past *peaks)
 {
     int64_t low = sl_most(life->surely_mib, fall->alone ? fall->least_mib : 0);
@@ -206,7 +206,7 @@ static void life_teach(const struct sl_usage_life *life, const struct fall *fall
         high = low;
     }
     if (life->windows >= SL_USAGE_LIFE_WINDOWS && life->workload != 0 && life->ask_mib > 0) {
-        sl_peaks_learn(peaks, life->workload, permille_of(low, life->ask_mib),
+        sl_peaks_learn(peaks, node, life->workload, permille_of(low, life->ask_mib),
                        permille_of(sl_most(low, high), life->ask_mib));
     }
 }
@@ -225,13 +225,13 @@ void sl_lives_unsettle(struct sl_usage_unit *unit, int64_t last_us)
     }
 }
 
-static void life_glimpse(struct sl_usage_life *life, struct sl_past *peaks)
+static void life_glimpse(uint32_t node, struct sl_usage_life *life, struct sl_past *peaks)
 {
     int32_t own = sl_lives_own(life);
     bool known = life->ups_mib < INT32_MAX || life->told_mib > 0 || life->surely_mib == own;
     if (known && own > life->glimpse_mib && life->workload != 0 && life->ask_mib > 0) {
         life->glimpse_mib = own;
-        sl_peaks_glimpse(peaks, life->workload, permille_of(own, life->ask_mib));
+        sl_peaks_glimpse(peaks, node, life->workload, permille_of(own, life->ask_mib));
     }
 }
 
@@ -242,7 +242,7 @@ static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, stru
             i++;
             continue;
         }
-        life_teach(&unit->life[i], fall, peaks);
+        life_teach(unit->node, &unit->life[i], fall, peaks);
         life_drop(unit, i);
     }
 }
@@ -323,7 +323,7 @@ void sl_lives_measure(struct sl_usage_unit *unit, const struct sl_extent *since,
     lives_note(unit, last_mib);
     unit->measured_us = at_us;
     for (unsigned i = 0; i < unit->n; i++) {
-        life_glimpse(&unit->life[i], peaks);
+        life_glimpse(unit->node, &unit->life[i], peaks);
         if (unit->life[i].windows < SL_USAGE_LIFE_WINDOWS) {
             unit->life[i].windows++;
         }

@@ -44,7 +44,8 @@ static void note_peaks(const struct sl_usage_unit *unit, const struct sl_past *p
 {
     unsigned n = 0;
     for (unsigned i = 0; i < SL_MEASURED_KNOWN && unit->workload[i] != 0; i++) {
-        struct sl_peak_expected peak = sl_peaks_expected(peaks, unit->workload[i], margin_permille);
+        struct sl_peak_expected peak =
+            sl_peaks_expected(peaks, unit->node, unit->workload[i], margin_permille);
         if (peak.permille < 1000 || peak.lives > 0) {
             crowd->known[n++] = (struct sl_measured_peak){
                 unit->workload[i], (uint16_t)peak.permille, (uint16_t)peak.lives};
@@ -86,7 +87,8 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
             crowd.undeclared = true;
             continue;
         }
-        struct sl_peak_expected peak = sl_peaks_expected(peaks, workload_of(pod), margin_permille);
+        struct sl_peak_expected peak =
+            sl_peaks_expected(peaks, unit->node, workload_of(pod), margin_permille);
         int64_t expected = ask * peak.permille / 1000;
         int64_t own = life == NULL ? -1 : sl_lives_own(life);
         if (peak.lives == 0 && own >= 0) {
@@ -309,7 +311,7 @@ static bool doubt(const struct sl_view *view, unsigned device, const struct sl_s
         bool there = false;
         (void)sl_view_ask_mib(view, &view->resident[i], device, &there);
         if (there) {
-            sl_peaks_forget(peaks, workload_of(view->resident[i].pod));
+            sl_peaks_forget(peaks, unit->node, workload_of(view->resident[i].pod));
         }
     }
     sl_lives_unsettle(unit, last.last_us);
@@ -338,6 +340,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
 {
     bool any = sl_usage_last(series, rule, used, out);
     int64_t from_us = from_now(series, rule->now_us);
+    unit->node = sl_peaks_node(view->node->name);
     meet(view, device, from_us + 1, unit); /* a sample of this moment is of who has gone */
     out->pods = sl_view_pods_of(view, device);
     out->by_use = rule->sharing != SL_SHARING_ASKS && is_shared(view, device);

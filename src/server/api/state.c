@@ -261,6 +261,8 @@ void sl_api_state(struct sl_request *request)
     sl_write_object(&w);
     sl_write_member_text(&w, "version", SL_VERSION);
     sl_write_member_text(&w, "mode", app->http.embedded ? "embedded" : "cluster");
+    const char *scheduler = request->live->config.queue.scheduler;
+    sl_write_member_text(&w, "schedulerName", scheduler[0] == '\0' ? NULL : scheduler);
     const char *missing =
         atomic_load(&app->http.draining) ? "it is shutting down" : sl_app_missing(app);
     sl_write_member_bool(&w, "ready", missing == NULL);

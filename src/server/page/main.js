@@ -24,7 +24,7 @@ const picture = new Picture(byId("picture"), (event, hit) => tip(event, hit === 
     hit.slice !== null && hit.slice.users.length === 1 ? openPod(hit.slice.users[0]) : panel.open("node", hit.place.node.name),
 (node) => say(nodeText(node)));
 const summary = new Summary(byId("summary"), byId("source"));
-const ask = new Ask(byId("ask").querySelector("form"), byId("answer"), byId("resources"));
+const ask = new Ask(byId("ask"));
 let view = "cluster", waits = { items: [], total: 0 }, askedMs = 0, pictures = 0;
 
 // ---- what is under the pointer ----
@@ -160,9 +160,19 @@ function takeNodes({ complete, nodes }) {
     nodes.forEach((node) => known.set(node.name, node));   // one that is there keeps its place
 }
 
+// What the nodes have of each resource: the most memory of a unit, and how many units.
+function offersOf(nodes) {
+    const offers = new Map();
+    for (const { resource, memoryMiB, capacity } of nodes.flatMap((node) => node.offers)) {
+        const offer = offers.get(resource);
+        offers.set(resource, { resource, memoryMiB: Math.max(memoryMiB, offer?.memoryMiB ?? 0), capacity: capacity + (offer?.capacity ?? 0) });
+    }
+    return [...offers.values()].sort((a, b) => a.resource < b.resource ? -1 : 1);
+}
+
 function showNodes(total) {
     const nodes = [...known.values()];
-    ask.offer([...new Set(nodes.flatMap((node) => node.resources))].sort());
+    ask.offer(offersOf(nodes));
     picture.show(nodes);
     const counts = countOf(nodes);
     summary.show({ counts });
@@ -224,6 +234,7 @@ async function lookAtState() {
     const state = await get("api/v1/state");
     followClock(Date.parse(state.startedAt) + state.uptimeSeconds * 1000);
     summary.show({ state });
+    ask.schedule(state.schedulerName);
     renewAll(byId("health"), stateEntries(state, showHealth(byId("how"), state)));
 }
 
@@ -320,10 +331,12 @@ addEventListener("hashchange", () => show(views.includes(location.hash.slice(1))
 document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
         panel.close();
-    } else if (event.target.tagName !== "INPUT" && event.key === "/") {
+    } else if (event.target.closest("input, textarea, select")) {
+        return;   // the key is the field's
+    } else if (event.key === "/") {
         byId("find").focus();
         event.preventDefault();
-    } else if (event.target.tagName !== "INPUT" && !event.ctrlKey && !event.altKey && !event.metaKey && views[Number(event.key) - 1]) {
+    } else if (!event.ctrlKey && !event.altKey && !event.metaKey && views[Number(event.key) - 1]) {
         show(views[Number(event.key) - 1]);
     }
 });

@@ -49,7 +49,7 @@ function sharesOf(device, node, holders) {
 function nodeOf(node) {
     const holders = new Map(node.pods.map((pod) => [podKey(pod), { aside: pod.setAside, parts: pod.devices }]));
     return {
-        resources: node.pools.map((pool) => pool.resource),
+        offers: node.pools.map(({ resource, memoryMiB, capacity }) => ({ resource, memoryMiB, capacity })),
         runs: node.pods.map((pod) => {
             const from = Date.parse(pod.startedAt ?? pod.createdAt);
             return { pod: podKey(pod), namespace: pod.namespace, node: node.name, aside: pod.setAside,

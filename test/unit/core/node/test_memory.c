@@ -76,8 +76,9 @@ static void memory_that_the_product_cannot_have_is_not_believed(void **state)
     given(rig, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB nvidia.com/gpu.memory=640GB",
           "nvidia.com/gpu=8"); /* of all eight */
     assert_int_equal(make(rig)->device[0].memory_mib, 81920);
-    assert_string_equal(rig->made->problem, "nvidia.com/gpu.memory: 610351 MiB are more than its "
-                                            "product has, ignored");
+    assert_string_equal(rig->made->problem,
+                        "GPU memory by the labels: 610351 MiB are more than its "
+                        "product has, ignored");
     given(rig, A30 "nvidia.com/mig-1g.6gb.memory=24576", "nvidia.com/mig-1g.6gb=4");
     pool_is(rig, "nvidia.com/mig-1g.6gb", 5952, false, false);
     assert_non_null(strstr(rig->made->problem, "more than such an instance has"));

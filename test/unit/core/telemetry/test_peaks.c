@@ -3,17 +3,17 @@
 
 #include "sliced/peaks.h"
 
-enum { W = 5 };
+enum { W = 5, HERE = 1, THERE = 2, ELSEWHERE = 3 };
 
 static int32_t permille(const struct sl_past *peaks, int32_t margin)
 {
-    return sl_peaks_expected(peaks, W, margin).permille;
+    return sl_peaks_expected(peaks, HERE, W, margin).permille;
 }
 
 static void learn(struct sl_past *peaks, int times, int32_t low, int32_t high)
 {
     for (int i = 0; i < times; i++) {
-        sl_peaks_learn(peaks, W, low, high);
+        sl_peaks_learn(peaks, HERE, W, low, high);
     }
 }
 
@@ -26,12 +26,12 @@ static void the_highest_of_the_last_lives_counts(void **state)
     assert_int_equal(permille(peaks, 0), 701);
     assert_int_equal(permille(peaks, 150), 806); /* one alone shows no difference */
     learn(peaks, 1, 100, 100);
-    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, 2);
+    assert_int_equal(sl_peaks_expected(peaks, HERE, W, 0).lives, 2);
     assert_int_equal(permille(peaks, 0), 701);
     learn(peaks, SL_PAST_VALUES - 2, 100, 100);
     assert_int_equal(permille(peaks, 0), 701);
     learn(peaks, 1, -3, -3); /* the first is forgotten */
-    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, SL_PAST_VALUES);
+    assert_int_equal(sl_peaks_expected(peaks, HERE, W, 0).lives, SL_PAST_VALUES);
     assert_int_equal(permille(peaks, 0), 101);
     learn(peaks, 1, 5000, 5000);
     assert_int_equal(permille(peaks, 0), 1000);
@@ -59,12 +59,13 @@ static void lives_that_may_have_used_more_show_nothing(void **state)
     (void)state;
     learn(peaks, 1, 300, 300);
     learn(peaks, 5, 0, 900);
-    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, 1); /* one alone shows that it is 300 */
+    assert_int_equal(sl_peaks_expected(peaks, HERE, W, 0).lives,
+                     1); /* one alone shows that it is 300 */
     learn(peaks, 1, 0, 320);
-    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, 2);
+    assert_int_equal(sl_peaks_expected(peaks, HERE, W, 0).lives, 2);
     assert_int_equal(permille(peaks, 0), 301);
     learn(peaks, 1, 600, 900); /* now 300 does not explain all of them */
-    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, 2);
+    assert_int_equal(sl_peaks_expected(peaks, HERE, W, 0).lives, 2);
     assert_int_equal(permille(peaks, 0), 601);
     sl_past_free(peaks);
 }
@@ -74,18 +75,18 @@ static void pods_that_live_on_show_a_peak_until_one_has_ended(void **state)
 {
     struct sl_past *peaks = sl_past_new(64);
     (void)state;
-    sl_peaks_glimpse(peaks, W, 200);
+    sl_peaks_glimpse(peaks, HERE, W, 200);
     assert_int_equal(permille(peaks, 150), 231);
-    assert_int_equal(sl_peaks_expected(peaks, W, 150).lives, 0);
-    sl_peaks_glimpse(peaks, W, 600);
-    sl_peaks_glimpse(peaks, W, 100); /* another pod that only waits shows nothing */
+    assert_int_equal(sl_peaks_expected(peaks, HERE, W, 150).lives, 0);
+    sl_peaks_glimpse(peaks, HERE, W, 600);
+    sl_peaks_glimpse(peaks, HERE, W, 100); /* another pod that only waits shows nothing */
     assert_int_equal(permille(peaks, 0), 601);
     assert_int_equal(permille(peaks, 150), 691);
     learn(peaks, 1, 0, 900); /* it may have used more */
     assert_int_equal(permille(peaks, 0), 901);
     learn(peaks, 1, 500, 500);
     assert_int_equal(permille(peaks, 0), 501);
-    sl_peaks_forget(peaks, W);
+    sl_peaks_forget(peaks, HERE, W);
     assert_int_equal(permille(peaks, 0), 1000);
     sl_past_free(peaks);
 }
@@ -94,17 +95,20 @@ static void the_least_lately_learned_goes_first(void **state)
 {
     struct sl_past *peaks = sl_past_new(8);
     (void)state;
-    for (uint32_t workload = 0; workload < 8; workload++) {
+    for (uint32_t workload = 0; workload < 4; workload++) {
         for (int i = 0; i < 3; i++) {
-            sl_peaks_learn(peaks, workload, 100, 100);
+            sl_peaks_learn(peaks, HERE, workload, 100, 100);
         }
     }
-    sl_peaks_learn(peaks, 0, 100, 100);
-    sl_peaks_learn(peaks, 99, 100, 100);
-    assert_int_equal(sl_peaks_expected(peaks, 0, 0).lives, 4);
-    assert_int_equal(sl_peaks_expected(peaks, 1, 0).permille, 1000);
-    assert_int_equal(sl_peaks_expected(peaks, 2, 0).lives, 3);
-    assert_int_equal(sl_peaks_expected(peaks, 99, 0).lives, 1);
+    sl_peaks_learn(peaks, HERE, 0, 100, 100);
+    sl_peaks_learn(peaks, HERE, 99, 100, 100);
+    assert_int_equal(sl_peaks_expected(peaks, HERE, 0, 0).lives, 4);
+    assert_int_equal(sl_peaks_expected(peaks, HERE, 99, 0).lives, 1);
+    for (uint32_t workload = 100; workload < 103; workload++) {
+        sl_peaks_learn(peaks, HERE, workload, 100, 100);
+    }
+    assert_int_equal(sl_peaks_expected(peaks, HERE, 1, 0).permille, 1000);
+    assert_int_equal(sl_peaks_expected(peaks, HERE, 102, 0).lives, 1);
     sl_past_free(peaks);
 }
 
@@ -128,7 +132,7 @@ static void the_expected_peak_is_the_least_that_explains_all_lives(void **state)
         for (unsigned i = 0; i < n; i++) {
             low[i] = (int32_t)rig_random(&seed, 103) * 10 - 20 + (int32_t)rig_random(&seed, 3) - 1;
             high[i] = low[i] + (int32_t)rig_random(&seed, 3) * (int32_t)rig_random(&seed, 100);
-            sl_peaks_learn(peaks, W, low[i], high[i]);
+            sl_peaks_learn(peaks, HERE, W, low[i], high[i]);
             low[i] = within(low[i]);
             high[i] = within(high[i]);
         }
@@ -148,13 +152,74 @@ static void the_expected_peak_is_the_least_that_explains_all_lives(void **state)
         int32_t differ = 20 + (least == 0 ? 0 : (least - spread) * 1000 / least);
         differ = differ < margin && lives > 1 ? differ : margin; /* one shows no difference */
         int32_t expected = least + least * differ / 1000 + 1;
-        struct sl_peak_expected is = sl_peaks_expected(peaks, W, margin);
+        struct sl_peak_expected is = sl_peaks_expected(peaks, HERE, W, margin);
         assert_int_equal(is.lives, lives);
         assert_int_equal(is.permille, lives == 0 ? 1000 : within(expected));
         known += is.permille < 1000;
         sl_past_free(peaks);
     }
     assert_in_range(known, 4000, 18000);
+}
+
+/* Any node's exporter may lie, but not two. */
+static void what_one_node_shows_counts_there_until_another_agrees(void **state)
+{
+    struct sl_past *peaks = sl_past_new(64);
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        sl_peaks_learn(peaks, THERE, W, 100, 100);
+        sl_peaks_glimpse(peaks, THERE, W, 100);
+    }
+    assert_int_equal(sl_peaks_expected(peaks, THERE, W, 0).permille, 101);
+    assert_int_equal(permille(peaks, 0), 1000);
+    sl_peaks_learn(peaks, ELSEWHERE, W, 400, 600);
+    assert_int_equal(permille(peaks, 0), 601); /* not the least that explains the lives of both */
+    assert_int_equal(sl_peaks_expected(peaks, HERE, W, 0).lives, 1);
+    sl_peaks_forget(peaks, HERE, W);
+    assert_int_equal(sl_peaks_expected(peaks, THERE, W, 0).permille, 1000);
+    sl_past_free(peaks);
+}
+
+static void another_node_only_makes_more_be_expected(void **state)
+{
+    struct sl_past *peaks = sl_past_new(64);
+    (void)state;
+    learn(peaks, 2, 500, 500);
+    struct sl_peak_expected before = sl_peaks_expected(peaks, HERE, W, 0);
+    for (int i = 0; i < 2 * SL_PAST_VALUES; i++) {
+        sl_peaks_learn(peaks, THERE, W, 10, 10);
+    }
+    assert_int_equal(permille(peaks, 0), before.permille);
+    assert_int_equal(sl_peaks_expected(peaks, HERE, W, 0).lives, before.lives);
+    assert_true(permille(peaks, 300) > before.permille); /* they differ */
+    sl_peaks_learn(peaks, THERE, W, 800, 800);
+    assert_int_equal(permille(peaks, 0), 801);
+    sl_past_free(peaks);
+}
+
+static void what_living_pods_of_one_node_show_counts_there(void **state)
+{
+    struct sl_past *peaks = sl_past_new(64);
+    (void)state;
+    sl_peaks_glimpse(peaks, THERE, W, 100);
+    assert_int_equal(permille(peaks, 0), 1000);
+    sl_peaks_glimpse(peaks, ELSEWHERE, W, 300);
+    assert_int_equal(permille(peaks, 0), 301);
+    sl_past_free(peaks);
+}
+
+/* However many nodes there are. */
+static void the_last_nodes_count(void **state)
+{
+    struct sl_past *peaks = sl_past_new(256);
+    (void)state;
+    sl_peaks_learn(peaks, THERE, W, 900, 900);
+    for (uint32_t node = 100; node < 100 + SL_PAST_VALUES; node++) {
+        sl_peaks_learn(peaks, node, W, 200, 200);
+    }
+    assert_int_equal(permille(peaks, 0), 201);
+    assert_int_equal(sl_peaks_expected(peaks, HERE, W, 0).lives, SL_PAST_VALUES - 1);
+    sl_past_free(peaks);
 }
 
 int main(void)
@@ -164,6 +229,10 @@ int main(void)
         cmocka_unit_test(the_margin_is_what_lives_differ_by_and_a_fiftieth),
         cmocka_unit_test(lives_that_may_have_used_more_show_nothing),
         cmocka_unit_test(pods_that_live_on_show_a_peak_until_one_has_ended),
+        cmocka_unit_test(what_one_node_shows_counts_there_until_another_agrees),
+        cmocka_unit_test(another_node_only_makes_more_be_expected),
+        cmocka_unit_test(what_living_pods_of_one_node_show_counts_there),
+        cmocka_unit_test(the_last_nodes_count),
         cmocka_unit_test(the_least_lately_learned_goes_first),
         cmocka_unit_test(the_expected_peak_is_the_least_that_explains_all_lives),
     };

@@ -420,7 +420,8 @@ static void the_largest_of_what_pods_could_use_beyond_is_kept_back(void **state)
     assert_int_equal(measured.known[1].permille, 101);
     assert_int_equal(measured.room_mib, TOTAL - 4000 * 101 / 1000 - 4000 * 509 / 1000);
     assert_int_equal(measured.reserve_mib, (4000 - 4000 * 101 / 1000) / 3);
-    sl_peaks_learn(scene->peaks, SAME, 99, 99); /* three lives: one in four */
+    sl_peaks_learn(scene->peaks, sl_peaks_node("node-1"), SAME, 99,
+                   99); /* three lives: one in four */
     assert_int_equal(judged(scene).reserve_mib, (4000 - 4000 * 101 / 1000) / 4);
 }
 
@@ -446,8 +447,10 @@ static void what_a_series_tells_of_a_pod_is_learned_as_it_is(void **state)
         uses(scene, 3, 2900);
         (void)judged(scene);
     }
-    assert_in_range(sl_peaks_expected(scene->peaks, SAME, 0).permille, 125, 126);
-    assert_int_equal(sl_peaks_expected(scene->peaks, OTHER, 0).lives, 0); /* it lives on */
+    assert_in_range(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), SAME, 0).permille, 125,
+                    126);
+    assert_int_equal(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), OTHER, 0).lives,
+                     0); /* it lives on */
 }
 
 /* Whoever serves the series might lie. */
@@ -471,7 +474,8 @@ static void no_series_tells_a_pod_below_what_it_surely_used(void **state)
         uses(scene, 3, 0);
         (void)judged(scene);
     }
-    assert_in_range(sl_peaks_expected(scene->peaks, SAME, 0).permille, 875, 876);
+    assert_in_range(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), SAME, 0).permille, 875,
+                    876);
 }
 
 /* By a published rule, a dip of a few samples makes nothing free. */
@@ -500,15 +504,15 @@ static void contexts_of_cuda_void_nothing_that_was_learned(void **state)
     (void)judged(scene);
     uses(scene, 25, 2000 + 1000 + SL_USAGE_CONTEXT_MIB);
     (void)judged(scene);
-    (void)sl_past_values(scene->peaks, SAME, &n);
+    (void)sl_past_values(scene->peaks, sl_peaks_key(sl_peaks_node("node-1"), SAME), &n);
     assert_int_equal(n, TAUGHT);
     uses(scene, 3, 6000);
     (void)judged(scene);
-    (void)sl_past_values(scene->peaks, SAME, &n);
+    (void)sl_past_values(scene->peaks, sl_peaks_key(sl_peaks_node("node-1"), SAME), &n);
     assert_int_equal(n, 0);
     learn(scene, SAME, 250);
     (void)judged(scene); /* they are as they were: not again */
-    (void)sl_past_values(scene->peaks, SAME, &n);
+    (void)sl_past_values(scene->peaks, sl_peaks_key(sl_peaks_node("node-1"), SAME), &n);
     assert_int_equal(n, TAUGHT);
 }
 

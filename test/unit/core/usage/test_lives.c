@@ -144,13 +144,14 @@ static void go(struct story *story, struct truth *const *who, unsigned n)
         const int64_t low = most(pod->alone, n == 1 ? fell : 0);
         const int64_t high = most(low, least(fell + pod->given, pod->together));
         if (pod->windows >= SL_USAGE_LIFE_WINDOWS && pod->pod.ask_mib > 0) {
-            sl_peaks_learn(expected, pod->pod.workload, (int32_t)permille(low, pod->pod.ask_mib),
+            sl_peaks_learn(expected, 0, pod->pod.workload, (int32_t)permille(low, pod->pod.ask_mib),
                            (int32_t)permille(high, pod->pod.ask_mib));
         }
         unsigned n_expected = 0;
         unsigned n_learned = 0;
-        const int32_t *a = sl_past_values(expected, pod->pod.workload, &n_expected);
-        const int32_t *b = sl_past_values(learned, pod->pod.workload, &n_learned);
+        const int32_t *a =
+            sl_past_values(expected, sl_peaks_key(0, pod->pod.workload), &n_expected);
+        const int32_t *b = sl_past_values(learned, sl_peaks_key(0, pod->pod.workload), &n_learned);
         if (pod->pod.workload == 0) { /* nobody's life */
             n_expected = 0;
         }

@@ -67,7 +67,8 @@ static void a_pod_that_has_shown_only_a_context_of_cuda_teaches_nothing(void **s
     lives(scene, 25, 0);
     comes(scene, 8000, SAME);
     assert_int_equal(lives(scene, 50, SL_USAGE_CONTEXT_MIB).room_mib, TOTAL - 8000);
-    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0).permille, 1000);
+    assert_int_equal(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), SAME, 0).permille,
+                     1000);
     comes(scene, 4000, OTHER); /* that the other one grows again is not taken for its growth */
     lives(scene, 30, SL_USAGE_CONTEXT_MIB + 2000);
     struct sl_measured measured = lives(scene, 10, SL_USAGE_CONTEXT_MIB + 2000);
@@ -83,10 +84,12 @@ static void the_most_of_what_two_pods_were_seen_to_use_counts(void **state)
     lives(scene, 25, 4000);
     comes(scene, 8000, SAME);
     lives(scene, 25, 5000);
-    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0).permille, 501);
+    assert_int_equal(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), SAME, 0).permille,
+                     501);
     lives(scene, 3, 7000); /* one of them grows on: both may have */
     lives(scene, 12, 7000);
-    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0).permille, 751);
+    assert_int_equal(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), SAME, 0).permille,
+                     751);
 }
 
 static void a_sibling_counts_with_what_a_pod_that_lives_on_was_seen_to_use(void **state)

@@ -305,7 +305,7 @@ static void the_share_of_memory_of_gpushare_counts_what_is_used_too(void **state
 
 static int32_t expected(struct scene *scene, uint32_t workload)
 {
-    return sl_peaks_expected(scene->peaks, workload, 0).permille;
+    return sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), workload, 0).permille;
 }
 
 /* Seconds pass in each of which the GPU is judged. */
@@ -340,12 +340,16 @@ static void use_beyond_what_is_expected_is_unlearned(void **state)
     assert_int_equal(judged(scene).room_mib, TOTAL - 1236);
     uses(scene, 2, 3000);
     (void)judged(scene);
-    assert_true(sl_peaks_expected(scene->peaks, SAME, 0).permille < 1000); /* it may pass */
+    assert_true(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), SAME, 0).permille <
+                1000); /* it may pass */
     uses(scene, 1, 3000);
     assert_int_equal(judged(scene).room_mib, TOTAL - 12000); /* the asks */
-    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0).permille, 1000);
-    assert_int_equal(sl_peaks_expected(scene->peaks, OTHER, 0).permille, 1000);
-    assert_true(sl_peaks_expected(scene->peaks, OTHER + 1, 0).permille < 1000); /* is not there */
+    assert_int_equal(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), SAME, 0).permille,
+                     1000);
+    assert_int_equal(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), OTHER, 0).permille,
+                     1000);
+    assert_true(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), OTHER + 1, 0).permille <
+                1000); /* is not there */
 }
 
 static void lives_that_ended_teach_their_peak(void **state)

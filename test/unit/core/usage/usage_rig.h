@@ -100,7 +100,7 @@ static inline bool fits(struct scene *scene, int32_t mib, uint32_t workload)
 static inline void learn(struct scene *scene, uint32_t workload, int32_t permille)
 {
     for (int i = 0; i < TAUGHT; i++) {
-        sl_peaks_learn(scene->peaks, workload, permille, permille);
+        sl_peaks_learn(scene->peaks, sl_peaks_node("node-1"), workload, permille, permille);
     }
 }
 

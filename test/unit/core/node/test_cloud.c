@@ -1,0 +1,229 @@
+/* Nodes that clouds label, without GPU feature discovery and beside it. */
+#include "node_rig.h"
+
+#include "core/node/pool.h"
+
+#define GKE "cloud.google.com/gke-"
+#define AWS "karpenter.k8s.aws/instance-gpu-"
+
+static const struct sl_pool *only(struct node_rig *rig, enum sl_kind kind)
+{
+    assert_int_equal(make(rig)->n_pools, 1);
+    assert_int_equal(rig->made->pool[0].kind, kind);
+    return &rig->made->pool[0];
+}
+
+static void gke_names_boards_whose_memory_is_known(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t mib;
+        const char *model;
+    } rows[] = {
+        {"nvidia-tesla-t4", 15360, NULL},
+        {"nvidia-l4", 22731, NULL},
+        {"nvidia-tesla-v100", 16160, NULL},
+        {"nvidia-tesla-p100", 16276, NULL},
+        {"nvidia-tesla-a100", 40960, "A100-40GB / A800-40GB"},
+        {"nvidia-a100-80gb", 81920, "A100-80GB / A800-80GB"},
+        {"nvidia-h100-80gb", 81920, "H100-80GB / H800-80GB"},
+        {"nvidia-h100-mega-80gb", 81920, "H100-80GB / H800-80GB"},
+        {"nvidia-h200-141gb", 144384, "H200-141GB / H200-NVL"},
+        {"nvidia-b200", 184320, "B200-180GB"},
+        {"nvidia-rtx-pro-6000", 97250, "RTX-PRO-6000-Blackwell-96GB"},
+        {"nvidia-tesla-x9000", 0, NULL},
+    };
+    struct node_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char labels[160];
+        (void)snprintf(labels, sizeof(labels), GKE "accelerator=%s " GKE "accelerator-count=2",
+                       rows[i].name);
+        given(rig, labels, "nvidia.com/gpu=2");
+        const struct sl_pool *pool = only(rig, SL_KIND_WHOLE);
+        const struct sl_node *node = rig->made;
+        assert_int_equal(pool->memory_mib, rows[i].mib);
+        assert_int_equal(node->n_devices, 2);
+        assert_int_equal(node->device[1].memory_mib, rows[i].mib);
+        assert_true((node->model == NULL) == (rows[i].model == NULL));
+        assert_true(node->model == NULL || strcmp(node->model->name, rows[i].model) == 0);
+        assert_non_null(node->product);
+        assert_null(node->problem);
+    }
+}
+
+static void gke_shares_by_labels_of_its_own(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          GKE "accelerator=nvidia-tesla-t4 " GKE "gpu-sharing-strategy=time-sharing " GKE
+              "max-shared-clients-per-gpu=3",
+          "nvidia.com/gpu=6");
+    check(rig, "inferred\nnvidia.com/gpu replica 6x3 on\n0 whole\n1 whole\n");
+    assert_true(rig->made->pool[0].one_each);
+    assert_false(rig->made->pool[0].equal_memory);
+    assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, -1), 15360);
+    given(rig,
+          GKE "accelerator=nvidia-tesla-t4 " GKE "gpu-sharing-strategy=mps " GKE
+              "max-shared-clients-per-gpu=3 " GKE "accelerator-count=2",
+          "nvidia.com/gpu=6");
+    assert_true(only(rig, SL_KIND_REPLICA)->one_each);
+    assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, -1), 5120);
+    /* of its only GPU a container may have several clients' parts */
+    given(rig,
+          GKE "accelerator=nvidia-tesla-t4 " GKE "gpu-sharing-strategy=mps " GKE
+              "max-shared-clients-per-gpu=3 " GKE "accelerator-count=1",
+          "nvidia.com/gpu=3");
+    assert_false(only(rig, SL_KIND_REPLICA)->one_each);
+    given(rig, GKE "accelerator=nvidia-tesla-t4 " GKE "max-shared-clients-per-gpu=1",
+          "nvidia.com/gpu=1");
+    (void)only(rig, SL_KIND_WHOLE);
+}
+
+static void gke_cuts_and_shares_instances_under_the_name_of_gpus(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          GKE "accelerator=nvidia-tesla-a100 " GKE "gpu-partition-size=3g.20gb " GKE
+              "accelerator-count=2",
+          "nvidia.com/gpu=4");
+    check(rig, "inferred\nnvidia.com/gpu mig 3g.20gb 4 on\n0 mig 3g.20gb@0 3g.20gb@4\n"
+               "1 mig 3g.20gb@0 3g.20gb@4\n");
+    assert_int_equal(sl_memory_of_instance(rig->made, 0), 19968);
+    given(rig,
+          GKE "accelerator=nvidia-tesla-a100 " GKE "gpu-partition-size=3g.20gb " GKE
+              "gpu-sharing-strategy=time-sharing " GKE "max-shared-clients-per-gpu=5",
+          "nvidia.com/gpu=10");
+    check(rig, "inferred\nnvidia.com/gpu replica 3g.20gb 10x5 on\n0 mig 3g.20gb@0 3g.20gb@4\n");
+    given(rig, GKE "accelerator=nvidia-tesla-a100 " GKE "gpu-partition-size=all",
+          "nvidia.com/gpu=1");
+    (void)only(rig, SL_KIND_WHOLE);
+    assert_non_null(strstr(rig->made->problem, "\"all\" is no MIG profile"));
+}
+
+static void feature_discovery_wins_over_the_cloud(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          A30 "nvidia.com/gpu.count=1 " GKE "accelerator=nvidia-tesla-t4 " GKE
+              "accelerator-count=8 " AWS "name=t4 " AWS "memory=16384",
+          "nvidia.com/gpu=2");
+    (void)only(rig, SL_KIND_WHOLE);
+    assert_string_equal(rig->made->product, "NVIDIA-A30");
+    assert_int_equal(rig->made->device[0].memory_mib, 24576);
+    assert_int_equal(rig->made->device[1].memory_mib, 0);
+    given(rig,
+          T4 "nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=4 "
+             "nvidia.com/gpu.sharing-strategy=time-slicing " GKE "max-shared-clients-per-gpu=2 " GKE
+             "gpu-sharing-strategy=mps",
+          "nvidia.com/gpu=4");
+    assert_int_equal(only(rig, SL_KIND_REPLICA)->replicas, 4);
+    assert_false(rig->made->pool[0].equal_memory);
+    /* of how GKE shares and cuts it knows nothing */
+    given(rig,
+          A100 "nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=1 " GKE "gpu-partition-size=1g.5gb",
+          "nvidia.com/gpu=7");
+    assert_int_equal(only(rig, SL_KIND_MIG)->memory_mib, 4864);
+    assert_int_equal(rig->made->n_devices, 1);
+}
+
+static void aws_and_azure_name_gpus_too(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, AWS "name=a100 " AWS "manufacturer=nvidia " AWS "count=8 " AWS "memory=81920",
+          "nvidia.com/gpu=8");
+    assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 81920);
+    assert_string_equal(rig->made->model->name, "A100-80GB / A800-80GB");
+    given(rig, AWS "name=t4 " AWS "manufacturer=nvidia " AWS "count=1 " AWS "memory=16384",
+          "nvidia.com/gpu=1");
+    assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 15360);
+    given(rig,
+          "eks.amazonaws.com/instance-gpu-name=l40s eks.amazonaws.com/instance-gpu-memory=45776 "
+          "eks.amazonaws.com/instance-gpu-manufacturer=nvidia",
+          "nvidia.com/gpu=1");
+    assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 45776);
+    given(rig, "k8s.amazonaws.com/accelerator=nvidia-tesla-t4", "nvidia.com/gpu=1");
+    assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 15360);
+    given(rig,
+          "karpenter.azure.com/sku-gpu-name=T4 karpenter.azure.com/sku-gpu-count=4 "
+          "karpenter.azure.com/sku-gpu-manufacturer=nvidia",
+          "nvidia.com/gpu=4");
+    assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 15360);
+}
+
+static void names_that_tell_no_board_tell_no_memory(void **state)
+{
+    const char *labels[] = {
+        "k8s.amazonaws.com/accelerator=nvidia-tesla-v100", /* of 16 or 32 GB */
+        "k8s.amazonaws.com/accelerator=nvidia-tesla-a100",
+        "k8s.amazonaws.com/accelerator=true",
+        "karpenter.azure.com/sku-gpu-name=A100 karpenter.azure.com/sku-gpu-manufacturer=nvidia",
+        "kubernetes.azure.com/accelerator=nvidia",
+        AWS "name=t4 " AWS "memory=16384", /* who made it is not said */
+        AWS "name=t4 " AWS "manufacturer=amd",
+        GKE "accelerator=",
+        GKE "accelerator=nvidia-",
+    };
+    struct node_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+        given(rig, labels[i], "nvidia.com/gpu=1");
+        assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 0);
+        assert_int_equal(rig->made->device[0].memory_mib, 0);
+    }
+}
+
+/* A machine has as many GPUs as its maker built in: the rest are parts of them. */
+static void more_units_than_the_machine_has_gpus_are_parts_of_unknown_memory(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, AWS "name=a10g " AWS "manufacturer=nvidia " AWS "count=1 " AWS "memory=22888",
+          "nvidia.com/gpu=4");
+    const struct sl_pool *pool = only(rig, SL_KIND_REPLICA);
+    assert_int_equal(rig->made->n_devices, 0);
+    assert_int_equal(pool->memory_mib, 0);
+    assert_int_equal(pool->total_mib, 22888);
+    assert_non_null(strstr(rig->made->problem, "nothing tells how"));
+    given(rig, AWS "name=a10g " AWS "manufacturer=nvidia " AWS "count=0 " AWS "memory=22888",
+          "nvidia.com/gpu=4");
+    (void)only(rig, SL_KIND_WHOLE);
+}
+
+static void a_fresh_node_of_a_cloud_will_have_gpus(void **state)
+{
+    const char *labels[] = {GKE "accelerator=nvidia-l4 " GKE "accelerator-count=2",
+                            AWS "name=l4 " AWS "manufacturer=nvidia " AWS "count=2",
+                            "kubernetes.azure.com/accelerator=nvidia"};
+    struct node_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+        given(rig, labels[i], "cpu=8");
+        assert_in_range(sl_node_absent(make(rig), sl_hash("nvidia.com/gpu", 14)), 2, 64);
+    }
+}
+
+static void absurd_texts_are_bounded(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          GKE "accelerator=nvidia-l4 " GKE "accelerator-count=99999999999999999999 " GKE
+              "max-shared-clients-per-gpu=2147483647 " GKE "gpu-sharing-strategy=x " GKE
+              "gpu-partition-size=99999g.1gb",
+          "nvidia.com/gpu=8");
+    (void)only(rig, SL_KIND_REPLICA);
+    assert_int_equal(rig->made->n_devices, 0);
+    assert_non_null(rig->made->problem);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(gke_names_boards_whose_memory_is_known),
+        TEST(gke_shares_by_labels_of_its_own),
+        TEST(gke_cuts_and_shares_instances_under_the_name_of_gpus),
+        TEST(feature_discovery_wins_over_the_cloud),
+        TEST(aws_and_azure_name_gpus_too),
+        TEST(names_that_tell_no_board_tell_no_memory),
+        TEST(more_units_than_the_machine_has_gpus_are_parts_of_unknown_memory),
+        TEST(a_fresh_node_of_a_cloud_will_have_gpus),
+        TEST(absurd_texts_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
