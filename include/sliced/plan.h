@@ -108,6 +108,7 @@ enum sl_hold_reason {
     SL_HOLD_EXPIRED,       /* it did not take its nomination; such pods try again one at a time */
     SL_HOLD_CONSTRAINT,    /* only nodes that its constraints exclude have room */
     SL_HOLD_CUT,           /* fits on no node now; a node's GPUs are being cut for it */
+    SL_HOLD_DEVICE_CLASS,  /* no device plugin offers it, a DeviceClass does: not for sliced */
     SL_HOLD_NEVER,         /* no node of the cluster, even empty, could take it */
     SL_HOLD_OVER_HEADROOM, /* until nodes or rules change: asks for more than headroom leaves */
     SL_HOLD_STAGE,         /* predecessors have not succeeded yet */
@@ -251,6 +252,9 @@ void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_
 /* Says to the owner of the pod for which the node drains what has to end first, until the drain
  * ends. text is copied. Ignores nodes that do not drain. */
 void sl_planner_set_drain_text(struct sl_planner *planner, const char *node, const char *text);
+
+/* Says what DeviceClasses offer. */
+void sl_planner_set_dra(struct sl_planner *planner, const struct sl_dra *dra);
 
 /* Sets the cluster: views in order of node name, borrowed until the next call has returned or the
  * planner is freed. An unchanged pointer costs one comparison. A nominated pod may already be a

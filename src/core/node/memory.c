@@ -48,10 +48,11 @@ int64_t sl_draft_memory_label(struct sl_draft *draft, struct sl_str key)
     return mib;
 }
 
-/* True when nothing that is sold with so many GB has that memory: drivers round names by 5 %. */
+/* True when nothing that is sold with so many GB has that memory: drivers round names by 5 %. Of 0
+ * GB nothing is known: the GPU uses the machine's. */
 static bool exceeds(int64_t mib, int64_t gb)
 {
-    return mib > gb * 1024 * 21 / 20;
+    return gb > 0 && mib > gb * 1024 * 21 / 20;
 }
 
 void sl_draft_memory_check(struct sl_draft *draft)
@@ -78,9 +79,9 @@ static int64_t thing_mib(struct sl_draft *draft, const struct sl_draft_pool *poo
 {
     if (!pool->on_instances) {
         /* Of some of several GPUs nothing is known, and nothing tells which. */
-        bool some = pool->pool.kind == SL_KIND_WHOLE && pool->label_count > 0 &&
-                    pool->label_count < pool->pool.capacity;
-        return some ? 0 : gpu_mib(draft);
+        bool more = pool->label_count > 0 && pool->label_count < pool->pool.capacity;
+        bool unnamed = draft->n_devices > 0 && draft->device[draft->n_devices - 1].unnamed;
+        return pool->pool.kind == SL_KIND_WHOLE && (more || unnamed) ? 0 : gpu_mib(draft);
     }
     const struct sl_mig_profile *profile = pool->pool.profile;
     if (profile != NULL && exceeds(pool->label_mib, profile->memory_gb)) {

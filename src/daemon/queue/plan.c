@@ -386,6 +386,7 @@ static bool snapshot_take(struct sl_queue_worker *worker, int64_t now_us)
 {
     const struct sl_snapshot *old = worker->snapshot;
     worker->snapshot = sl_store_acquire(worker->options.store);
+    sl_planner_set_dra(worker->planner, &worker->snapshot->dra);
     int result = sl_planner_cluster(worker->planner, worker->snapshot->view,
                                     worker->snapshot->n_nodes, now_us, NULL);
     if (old != NULL) {
@@ -447,6 +448,7 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
 {
     int64_t begin_ns = sl_clock_monotonic_ns();
     worker->ignored_left = SL_QUEUE_TOLD;
+    worker->explains_left = SL_QUEUE_EXPLAINS;
     if (!read_mail(worker, mail, now_us) || worker->unread) {
         worker->unread = !read_all(worker, now_us);
     }

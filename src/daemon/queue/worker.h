@@ -80,6 +80,7 @@ struct sl_queue_worker {
     size_t untold;             /* entries without a first word at that look, and newer ones */
     size_t unshown;            /* entries that had no turn to have their condition written */
     int64_t show_logged_us;    /* when it was last said that conditions cannot be written */
+    size_t explains_left;      /* looks at nodes by which this round may still explain refusals */
     unsigned ignored_left;     /* pods whose ignored words this round may still report */
     unsigned failures;         /* of releases, in a row */
     uint64_t failed_namespace; /* hash of the namespace of the first of them */

@@ -23,6 +23,7 @@ struct sl_plan_ask {
     int32_t wanted;              /* pods that an autoscaler may see, while release.c counts */
     uint32_t taker;              /* index of a node that could take it, unless never */
     bool never;                  /* no node could ever take it */
+    bool by_dra;                 /* never, but a DeviceClass offers a resource of it */
     bool moving;                 /* to a lane of its own: a node offers it now */
     uint64_t never_seq;          /* nodes_seq when never was judged; 0: not yet */
     struct sl_plan_class *early; /* list, while estimated starts are worked out */
