@@ -108,6 +108,7 @@ enum sl_hold_reason {
     SL_HOLD_EXPIRED,       /* it did not take its nomination; such pods try again one at a time */
     SL_HOLD_CONSTRAINT,    /* only nodes that its constraints exclude have room */
     SL_HOLD_CUT,           /* fits on no node now; a node's GPUs are being cut for it */
+    SL_HOLD_DEVICE_CLASS,  /* no device plugin offers it, a DeviceClass does: not for sliced */
     SL_HOLD_NEVER,         /* no node of the cluster, even empty, could take it */
     SL_HOLD_OVER_HEADROOM, /* until nodes or rules change: asks for more than headroom leaves */
     SL_HOLD_STAGE,         /* predecessors have not succeeded yet */
@@ -252,6 +253,9 @@ void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_
  * ends. text is copied. Ignores nodes that do not drain. */
 void sl_planner_set_drain_text(struct sl_planner *planner, const char *node, const char *text);
 
+/* Says what DeviceClasses offer. */
+void sl_planner_set_dra(struct sl_planner *planner, const struct sl_dra *dra);
+
 /* Sets the cluster: views in order of node name, borrowed until the next call has returned or the
  * planner is freed. An unchanged pointer costs one comparison. A nominated pod may already be a
  * resident of its view; the UID tells, and it counts once. -1: out of memory; the planner then has
@@ -312,6 +316,23 @@ bool sl_planner_row(const struct sl_planner *planner, struct sl_str uid, int64_t
 size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
                         void (*visit)(void *context, const struct sl_queue_row *row),
                         void *context);
+
+/* The foremost of the pods that wait for units of a resource: of the highest priority, the earliest
+ * submission. */
+struct sl_plan_front {
+    uint64_t key; /* of the resource */
+    int64_t submit_us;
+    int32_t priority;
+};
+enum { SL_PLAN_FRONTS_MAX = 64 };
+/* Lists the resources for which pods wait, as the last run left them, and returns how many; more
+ * than there is room for are left out. */
+size_t sl_planner_fronts(const struct sl_planner *planner,
+                         struct sl_plan_front out[SL_PLAN_FRONTS_MAX]);
+/* Must a pod that the queue does not plan go behind one of these? Returns the item that says so,
+ * else NULL. A pod of unknown age came last. */
+const struct sl_ask_item *sl_plan_behind(const struct sl_plan_front *front, size_t n,
+                                         const struct sl_pod *pod);
 
 /* The place and the start that a pod would have if it came now. */
 struct sl_plan_what_if {

@@ -4,6 +4,7 @@
 #define SLICED_REASON_H
 
 #include "sliced/ask.h"
+#include "sliced/dra.h"
 
 enum sl_reason {
     SL_REASON_FITS,
@@ -17,6 +18,7 @@ enum sl_reason {
     SL_REASON_MEMORY_IN_USE,   /* not now: its pods use the GPU memory needed, beyond their asks */
     SL_REASON_CUTTING,         /* not now: the node's GPUs are being cut, sl_view.withheld */
     SL_REASON_OUT_OF_SERVICE,  /* not now: the node has the units, but does not offer them */
+    SL_REASON_DEVICE_CLASS,    /* not now: no plugin of the node offers it, a DeviceClass does */
     SL_REASON_NOMINATED, /* not now: the room is kept for pods that kube-scheduler has nominated */
     SL_REASON_HOST_FULL, /* not now: the GPUs are free; CPU, memory or places for pods are not. In
                             explain alone: kube-scheduler judges it itself */
@@ -48,6 +50,10 @@ struct sl_verdict {
      * profiles. */
     const struct sl_mig_profile *alias;
 };
+
+/* Makes DEVICE_CLASS of a verdict that the node does not offer a resource which dra offers. */
+void sl_verdict_by_dra(struct sl_verdict *verdict, const struct sl_ask *ask,
+                       const struct sl_dra *dra);
 
 /* "Insufficient", "Fragmented", ... as in JSON and metric labels. */
 const char *sl_reason_name(enum sl_reason reason);

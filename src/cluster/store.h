@@ -115,12 +115,16 @@ struct sl_snapshot {
     const struct sl_view *const *view;
     const struct sl_node_index *index;
     struct sl_demand demand;
+    struct sl_dra dra;
     size_t n_pods;      /* known to the store */
     size_t n_waiting;   /* of them: neither bound, reserved nor finished, with an ask */
     size_t n_bound;     /* of them: holding devices, reserved ones too */
     size_t n_reserved;  /* of those bound: the binding is under way */
     size_t n_nominated; /* of those waiting: devices are set aside for them */
 };
+
+/* Says what DeviceClasses offer. Without memory a later publish shows it. */
+void sl_store_set_dra(struct sl_store *store, const struct sl_dra *dra);
 
 const struct sl_snapshot *sl_store_acquire(struct sl_store *store); /* never NULL */
 void sl_store_release(struct sl_store *store, const struct sl_snapshot *snapshot);

@@ -10,7 +10,8 @@
 struct head {
     bool has_kind;
     bool has_api;
-    bool v1; /* apiVersion */
+    bool v1;  /* apiVersion */
+    bool dra; /* it is one of resource.k8s.io */
     size_t kind_len;
     char kind[SL_KIND_NAME_MAX];
     struct sl_event at; /* where the object begins */
@@ -21,6 +22,7 @@ enum head_class {
     CLASS_NODE,
     CLASS_POD,
     CLASS_LIST,
+    CLASS_DEVICE, /* a DeviceClass */
     CLASS_OTHER,
 };
 
@@ -60,6 +62,9 @@ static enum head_class head_classify(const struct head *head)
         }
         return node ? CLASS_NODE : CLASS_POD;
     }
+    if (sl_str_eq(kind, SL_STR("DeviceClass"))) {
+        return !head->has_api ? CLASS_UNKNOWN : head->dra ? CLASS_DEVICE : CLASS_OTHER;
+    }
     return sl_str_ends(kind, SL_STR("List")) ? CLASS_LIST : CLASS_OTHER;
 }
 
@@ -75,7 +80,7 @@ static void update_defer(struct sl_manifest *manifest)
 {
     enum head_class found = head_classify(&manifest->head);
     manifest->walker.defer = !at_list(manifest) && (manifest->forgiving || found == CLASS_UNKNOWN ||
-                                                    found == CLASS_OTHER);
+                                                    found == CLASS_DEVICE || found == CLASS_OTHER);
 }
 
 static void begin_object(struct sl_manifest *manifest, const struct sl_event *event)
@@ -159,6 +164,9 @@ static int end_object(struct sl_manifest *manifest, struct sl_error *err)
         return end_known(manifest, found, err);
     }
     struct sl_object object = {.kind = SL_OBJECT_OTHER, .kind_name = head_kind(&manifest->head)};
+    if (found == CLASS_DEVICE) {
+        object.extended = manifest->build.extended;
+    }
     return hand_over(manifest, &object, err);
 }
 
@@ -190,6 +198,7 @@ static int set_api(struct sl_walker *walker, void *target, const struct sl_event
     (void)err;
     manifest->head.has_api = true;
     manifest->head.v1 = sl_str_eq(event->text, SL_STR("v1"));
+    manifest->head.dra = sl_str_starts(event->text, SL_STR("resource.k8s.io/"));
     update_defer(manifest);
     return SL_EVENT_GO;
 }

@@ -135,6 +135,14 @@ static int complete_config_map(struct sl_watch *watch, struct sl_object *object,
     return 0;
 }
 
+static int complete_device_class(struct sl_watch *watch, struct sl_object *object,
+                                 struct sl_error *err)
+{
+    (void)err;
+    object->extended = watch->part.build.extended;
+    return 0;
+}
+
 struct kind_row {
     struct sl_field root; /* named as the kind is */
     int (*complete)(struct sl_watch *watch, struct sl_object *object, struct sl_error *err);
@@ -150,6 +158,9 @@ static const struct kind_row kinds[] = {
     [SL_OBJECT_CONFIG_MAP] = {{SL_FIELD_NAME("ConfigMap"), .kind = SL_FIELD_OBJECT,
                                .table = &config_map_table},
                               complete_config_map},
+    [SL_OBJECT_DEVICE_CLASS] = {{SL_FIELD_NAME("DeviceClass"), .kind = SL_FIELD_OBJECT,
+                                 .table = &object_table},
+                                complete_device_class},
 };
 
 static struct sl_str kind_name(const struct sl_watch *watch)

@@ -21,6 +21,7 @@ struct loader {
     struct sl_store *store;
     const struct sl_config *config;
     struct sl_load_counts counts;
+    struct sl_dra dra;
     struct sl_arena names; /* keys of seen */
     struct sl_map seen;    /* "node/NAME", "pod/NAMESPACE/NAME" */
 };
@@ -90,6 +91,8 @@ static int take_object(void *context, const struct sl_object *object, struct sl_
     if (object->pod != NULL) {
         return take_pod(loader, object->pod, err);
     }
+    sl_dra_add(&loader->dra, object->extended);
+    sl_store_set_dra(loader->store, &loader->dra);
     loader->counts.others++;
     return 0;
 }

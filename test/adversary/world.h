@@ -23,6 +23,7 @@ struct world {
     struct thing thing[WORLD_KINDS][WORLD_THINGS];
     size_t n[WORLD_KINDS];
     bool unsure; /* a list was cut off: what the daemon has seen of it is not known */
+    unsigned class_reads;
 };
 
 extern struct world world;

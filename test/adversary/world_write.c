@@ -353,6 +353,30 @@ static void answer_event(const struct world_request *request, struct world_reply
     json_decref(body);
 }
 
+/* DeviceClasses: none served, none allowed, none there, or more than are kept, odd ones too. */
+static void answer_classes(struct world_reply *reply)
+{
+    static const char *const odd[] = {"nvidia.com/gpu",  "aliyun.com/gpu-mem",   "", "/", "cpu",
+                                      "nvidia.com/mig-", "nvidia.com/mig-1g.5gb"};
+    enum { KINDS = 4, MANY = 200 };
+    const unsigned turn = world.class_reads++ % KINDS;
+    json_t *items = json_array();
+    for (unsigned i = 0; turn == 2 && i < MANY; i++) {
+        char name[40];
+        (void)snprintf(name, sizeof(name), "nvidia.com/gpu-%ugb", i);
+        const char *extended = i < sizeof(odd) / sizeof(odd[0]) ? odd[i] : name;
+        (void)json_array_append_new(
+            items, json_pack("{s:{s:s}, s:{s:o}}", "metadata", "name", name, "spec",
+                             "extendedResourceName",
+                             i % 9 == 8 ? json_integer(i) : json_string(extended)));
+    }
+    json_t *page = json_pack("{s:s, s:{s:s}, s:o}", "kind", "DeviceClassList", "metadata",
+                             "resourceVersion", "1", "items", items);
+    reply->status = turn == 0 ? 404 : turn == 1 ? 403 : 200;
+    answer_with(reply, page);
+    json_decref(page);
+}
+
 void world_answer_object(const struct world_request *request, struct world_reply *reply)
 {
     static const char nodes[] = "/api/v1/nodes/";
@@ -368,6 +392,8 @@ void world_answer_object(const struct world_request *request, struct world_reply
         answer_lease(request, reply);
     } else if (strstr(request->path, "/events") != NULL) {
         answer_event(request, reply);
+    } else if (strstr(request->path, "/deviceclasses") != NULL) {
+        answer_classes(reply);
     } else if (!answer_some(request->path, reply)) {
         check_failed("nobody knows the path %s %s", request->method, request->path);
     }

@@ -111,6 +111,7 @@ static struct sl_shared_snapshot *shared_new(struct sl_store *store)
         .view = shared->view,
         .index = shared->index,
         .demand = *sl_wants_top(&store->wants),
+        .dra = store->dra,
         .n_pods = store->pods_by_name.len,
         .n_waiting = store->n_waiting,
         .n_bound = store->n_bound,
@@ -163,6 +164,18 @@ void sl_store_set_published(struct sl_store *store, void (*published)(void *cont
     (void)pthread_mutex_lock(&store->lock);
     store->published = published;
     store->published_context = context;
+    (void)pthread_mutex_unlock(&store->lock);
+}
+
+void sl_store_set_dra(struct sl_store *store, const struct sl_dra *dra)
+{
+    (void)pthread_mutex_lock(&store->lock);
+    if (!sl_dra_same(&store->dra, dra)) {
+        store->dra = *dra;
+        store->generation++;
+        store->dirty = true;
+        (void)sl_store_settle(store); /* without memory a later call publishes it */
+    }
     (void)pthread_mutex_unlock(&store->lock);
 }
 

@@ -54,6 +54,7 @@ struct sl_store {
     size_t n_nominated;
     struct sl_store_stats stats;
     struct sl_wants wants;
+    struct sl_dra dra;  /* what DeviceClasses offer */
     sl_store_feed feed; /* NULL: nobody listens */
     void *feed_context;
     sl_store_watch watch; /* NULL: nobody listens */

@@ -34,6 +34,7 @@ struct sl_build {
     struct sl_node_facts node; /* spec and status */
     struct sl_pod_facts pod;   /* spec and status */
     struct sl_str problem;     /* see sl_build_problem */
+    struct sl_str extended;    /* of a DeviceClass */
     bool scheduled_type;       /* of the pod's condition that is read: it is PodScheduled, */
     bool queued_type;          /* or sliced.dev/Queued, */
     bool is_true;              /* its status is True, */

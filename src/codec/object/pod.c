@@ -85,6 +85,8 @@ static const struct sl_field spec_fields[] = {
     {SL_FIELD_NAME("schedulingGates"), .kind = SL_FIELD_OBJECTS, .table = &gate_table,
      .offset = offsetof(struct sl_build, pod.gates), .size = sizeof(struct sl_pair),
      .next = offsetof(struct sl_pair, next), .max = GATES_MAX},
+    {SL_FIELD_NAME("extendedResourceName"), .kind = SL_FIELD_STRING, /* a DeviceClass' */
+     .offset = offsetof(struct sl_build, extended)},
     {SL_FIELD_NAME("preemptionPolicy"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_build, pod.preemption_policy)},
     {SL_FIELD_NAME("nodeSelector"), .kind = SL_FIELD_STRINGS,

@@ -249,6 +249,16 @@ static void add_whole(struct sl_draft *draft, int64_t n)
     }
 }
 
+/* The labels are of GPUs that are partitioned: of the whole ones nothing is known. */
+static void forget_boards(struct sl_draft *draft)
+{
+    for (unsigned i = 0; i < draft->n_devices; i++) {
+        draft->device[i].unnamed = true;
+        draft->device[i].device.model = NULL;
+        draft->device[i].device.memory_mib = 0;
+    }
+}
+
 struct survey {
     int64_t whole; /* GPUs that are not partitioned, by allocatable; -1: unknown */
     bool plain;    /* nvidia.com/gpu or nvidia.com/gpu.shared is there */
@@ -318,6 +328,7 @@ static void infer_full(struct sl_draft *draft)
     } else if (count == 0) {
         (void)infer_configured(draft, 0);
     } else {
+        forget_boards(draft);
         sl_draft_problem_count(draft, SL_STR("nvidia.com/gpu.count"), count,
                                ", which leaves no GPU for the MIG instances allocatable");
     }

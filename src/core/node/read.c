@@ -69,7 +69,10 @@ static void read_labels(struct sl_draft *draft)
     labels->one_each = says(draft, fail, SL_STR("true"))    ? 1
                        : says(draft, fail, SL_STR("false")) ? -1
                                                             : 0;
-    int64_t memory_mib = sl_draft_memory_label(draft, SL_STR("nvidia.com/gpu.memory"));
+    /* Beside MIG-INVALID, which is told already, feature discovery writes zeros. */
+    bool invalid = sl_str_eq(labels->mig_profile, SL_STR("INVALID"));
+    int64_t memory_mib =
+        invalid ? 0 : sl_draft_memory_label(draft, SL_STR("nvidia.com/gpu.memory"));
     if (labels->mig_profile.len == 0) {
         labels->memory_mib = memory_mib;
     } else {
@@ -77,7 +80,10 @@ static void read_labels(struct sl_draft *draft)
     }
     sl_draft_cloud(draft);
     if (labels->product.len > 0) {
-        draft->model = sl_mig_model_find(labels->product, labels->memory_mib);
+        draft->model =
+            labels->mig_profile.len == 0
+                ? sl_mig_model_find(labels->product, labels->memory_mib)
+                : sl_mig_model_single(labels->product, labels->mig_profile, labels->instance_mib);
         sl_draft_memory_check(draft);
     }
     const struct sl_str nos = SL_STR("nos.nebuly.com/gpu-partitioning");

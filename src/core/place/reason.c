@@ -73,6 +73,13 @@ static const struct row {
          "without units).",
          "wait until they are back; if that lasts, tell the operators of the cluster",
          TEXT("$r: $a asked, this node offers $f now of the $c that it has")},
+    [SL_REASON_DEVICE_CLASS] =
+        {"DeviceClass", false,
+         "The node's device plugins do not offer the resource, but a DeviceClass does "
+         "(spec.extendedResourceName): DRA gives its devices, which sliced does not schedule.",
+         "leave the pod to a kube-scheduler that does not ask sliced, or ask for a resource that a "
+         "device plugin offers",
+         TEXT("$r: a DeviceClass offers it (DRA), whose devices sliced does not schedule")},
     [SL_REASON_NOMINATED] =
         {"Nominated", false,
          "The room that is free is kept for pods of no lower priority that kube-scheduler has "
@@ -153,6 +160,16 @@ const char *sl_reason_help(enum sl_reason reason)
 const char *sl_reason_remedy(enum sl_reason reason)
 {
     return row_of(reason)->remedy;
+}
+
+void sl_verdict_by_dra(struct sl_verdict *verdict, const struct sl_ask *ask,
+                       const struct sl_dra *dra)
+{
+    bool absent = verdict->reason == SL_REASON_NOT_OFFERED ||
+                  (verdict->reason == SL_REASON_OUT_OF_SERVICE && verdict->free == 0);
+    if (absent && verdict->item < ask->n && sl_dra_offers(dra, ask->item[verdict->item].key)) {
+        verdict->reason = SL_REASON_DEVICE_CLASS;
+    }
 }
 
 static int64_t memory_needed(const struct sl_ask *ask, const struct sl_verdict *verdict)

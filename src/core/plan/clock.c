@@ -9,8 +9,26 @@ static void move_time(int64_t *at_us, int64_t by_us)
     }
 }
 
-static void move_pod(struct sl_plan_pod *pod, int64_t by_us)
+/* Its place in the queue follows from that time. */
+static void move_opened(struct sl_planner *planner, struct sl_plan_pod *pod, int64_t by_us)
 {
+    bool queued = pod->queued;
+    if (pod->opened_us == 0) {
+        return;
+    }
+    if (queued) {
+        sl_plan_queue_remove(planner, pod);
+    }
+    move_time(&pod->opened_us, by_us);
+    pod->item = sl_plan_item_of(planner, pod->pod, pod->opened_us);
+    if (queued) {
+        sl_plan_queue_add(planner, pod);
+    }
+}
+
+static void move_pod(struct sl_planner *planner, struct sl_plan_pod *pod, int64_t by_us)
+{
+    move_opened(planner, pod, by_us);
     move_time(&pod->since_us, by_us);
     move_time(&pod->ready_us, by_us);
     move_time(&pod->retry_us, by_us);
@@ -39,7 +57,7 @@ void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us
     size_t at = 0;
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
-        move_pod(pod, by_us);
+        move_pod(planner, pod, by_us);
     }
     for (struct sl_plan_ran *ran = sl_plan_ran_at(planner->all_rans.first); ran != NULL;
          ran = sl_plan_ran_at(ran->all.next)) {

@@ -145,7 +145,7 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
     at = 0;
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
-        pod->item = sl_plan_item_of(planner, pod->pod);
+        pod->item = sl_plan_item_of(planner, pod->pod, pod->opened_us);
         sl_plan_settle(planner, pod);
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {

@@ -57,7 +57,7 @@ static int add_pod(struct sl_planner *planner, struct sl_pod *pod, struct sl_err
     }
     fresh->pod = sl_pod_ref(pod);
     fresh->space = space;
-    fresh->item = sl_plan_item_of(planner, pod);
+    fresh->item = sl_plan_item_of(planner, pod, 0);
     fresh->stage = pod->after != NULL ? SL_HOLD_STAGE : SL_HOLD_NONE;
     fresh->ready_us = pod->created_us;
     fresh->since_us = planner->now_us;
@@ -82,7 +82,7 @@ static bool same_after(const struct sl_pod *a, const struct sl_pod *b)
 static bool change_matters(const struct sl_planner *planner, const struct sl_plan_pod *known,
                            const struct sl_pod *pod)
 {
-    struct sl_order_item item = sl_plan_item_of(planner, pod);
+    struct sl_order_item item = sl_plan_item_of(planner, pod, known->opened_us);
     bool malformed = pod->malformed != NULL;
     if (!same_after(known->pod, pod)) {
         return true;
@@ -142,13 +142,26 @@ static void pardon_pod(const struct sl_planner *planner, struct sl_plan_pod *pod
     }
 }
 
+/* Is it refused for what its owner wrote? */
+static bool is_wrong(const struct sl_plan_pod *pod)
+{
+    return pod->state == SL_QUEUE_REFUSED &&
+           (pod->reason == SL_HOLD_LIMIT || pod->reason == SL_HOLD_MALFORMED);
+}
+
 static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, struct sl_pod *pod,
                       struct sl_error *err)
 {
     if (planner->heard_us > 0 && pod->tried && !known->pod->tried) {
         sl_planner_heard(planner, sl_str_of(pod->uid), planner->now_us);
     }
-    if (!change_matters(planner, known, pod)) {
+    bool matters = change_matters(planner, known, pod);
+    if ((known->pod->gate == SL_GATE_OTHERS && pod->gate != SL_GATE_OTHERS) ||
+        (matters && is_wrong(known))) {
+        known->opened_us = planner->now_us;
+        known->ready_us = planner->now_us;
+    }
+    if (!matters) {
         sl_plan_preempt_note(planner, known, pod);
         swap_pod(planner, known, pod);
         return 0;
@@ -169,7 +182,7 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
         set_stage(known, pod->after != NULL ? SL_HOLD_STAGE : SL_HOLD_NONE, NULL);
     }
     swap_pod(planner, known, pod);
-    known->item = sl_plan_item_of(planner, pod);
+    known->item = sl_plan_item_of(planner, pod, known->opened_us);
     pardon_pod(planner, known);
     known->told = SL_HOLD_NONE;
     sl_plan_enlist(known, NULL);

@@ -217,11 +217,19 @@ static int start_front_proxy(struct sl_cluster *cluster, struct sl_error *err)
     return cluster->front == NULL ? -1 : 0;
 }
 
+static int start_classes(struct sl_cluster *cluster, struct sl_error *err)
+{
+    const struct sl_dra_classes_options options = {
+        .client = cluster->client, .store = cluster->options.store, .every_us = SL_MINUTE_US};
+    cluster->classes = sl_dra_classes_start(&options, err);
+    return cluster->classes == NULL ? -1 : 0;
+}
+
 int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err)
 {
     cluster->started_ns = sl_clock_monotonic_ns();
     if (start_unhealthy(cluster, err) < 0 || start_front_proxy(cluster, err) < 0 ||
-        sl_cluster_start_lease(cluster, err) < 0) {
+        start_classes(cluster, err) < 0 || sl_cluster_start_lease(cluster, err) < 0) {
         return -1;
     }
     sl_cluster_look_anew(cluster);
@@ -259,6 +267,8 @@ void sl_cluster_stop(struct sl_cluster *cluster)
     cluster->client = NULL;
     sl_front_proxy_stop(cluster->front);
     cluster->front = NULL;
+    sl_dra_classes_stop(cluster->classes);
+    cluster->classes = NULL;
     sl_leader_label_free(cluster->label);
     cluster->label = NULL;
     sl_queue_worker_free(cluster->worker);

@@ -11,6 +11,7 @@
 #include "daemon/live/waiting.h"
 #include "daemon/queue/queue.h"
 #include "kube/client/client.h"
+#include "kube/dra/classes.h"
 #include "kube/lease/leader_label.h"
 #include "kube/lease/lease.h"
 #include "kube/watch/fetch.h"
@@ -39,6 +40,7 @@ struct sl_cluster {
     struct sl_queue_worker *worker;      /* NULL: queue.enabled is false */
     struct sl_stage_tracker *stages;     /* as the worker */
     struct sl_front_proxy_reader *front; /* NULL: server.visibilityListen is empty */
+    struct sl_dra_classes *classes;
     char front_told[384];          /* what was last wrong with it; of the client's thread alone */
     struct sl_kube_cutter *cutter; /* NULL: partitioning.enabled is false */
     struct sl_partitioner *partitioner; /* as the cutter */

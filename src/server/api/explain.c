@@ -102,6 +102,7 @@ static void judge_nodes(struct sl_explain *explain, const struct sl_score_config
         row->place = (uint32_t)i;
         const struct sl_view *view = sl_explain_view(explain, row);
         row->fits = judge(explain->pod, view, &explain->ask, &row->verdict);
+        sl_verdict_by_dra(&row->verdict, &explain->ask, &explain->snapshot->dra);
         if (row->fits) {
             explain->n_fit++;
             sl_score(view, &explain->ask, &explain->snapshot->demand, config, &row->score);
@@ -344,6 +345,12 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
                        "has yet to start, or GPUs are unhealthy; waits for that to end",
                        g->nodes, g->nodes == 1 ? " has" : "s have", g->resource,
                        g->nodes == 1 ? "does" : "do");
+        return;
+    case SL_REASON_DEVICE_CLASS:
+        (void)snprintf(out, size,
+                       "no node's device plugin offers %s, a DeviceClass does (DRA): sliced does "
+                       "not schedule its devices",
+                       g->resource);
         return;
     case SL_REASON_MEMORY_TAKEN:
         (void)snprintf(out, size,

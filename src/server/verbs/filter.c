@@ -217,6 +217,7 @@ static void judge_node(struct filter *f, size_t i)
     } else if (fits_node(f, request->snapshot->view[c->place[i]], &verdict)) {
         return;
     }
+    sl_verdict_by_dra(&verdict, ask, &request->snapshot->dra);
     write_run(f, i);
     refuse_node(f, i, &verdict);
 }

@@ -189,6 +189,7 @@ static inline int describe_object(void *context, const struct sl_object *object,
     } else {
         sl_buf_puts(out, "Other ");
         sl_buf_append(out, object->kind_name.s, object->kind_name.len);
+        describe_text(out, "offers", object->extended);
         sl_buf_putc(out, '\n');
     }
     return 0;

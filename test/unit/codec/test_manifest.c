@@ -111,6 +111,23 @@ static void a_text_without_documents_has_no_objects(void **state)
     assert_decodes("---\n", "");
 }
 
+static void a_device_class_tells_its_extended_resource(void **state)
+{
+    (void)state;
+    assert_decodes("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\n"
+                   "spec: {extendedResourceName: nvidia.com/gpu, selectors: [{cel: {}}]}\n",
+                   "Other DeviceClass offers=nvidia.com/gpu\n");
+    assert_decodes("{\"spec\":{\"extendedResourceName\":\"a/b\",\"priority\":\"x\"},\"metadata\":7,"
+                   "\"kind\":\"DeviceClass\",\"apiVersion\":\"resource.k8s.io/v1beta2\"}",
+                   "Other DeviceClass offers=a/b\n");
+    assert_decodes("{\"apiVersion\":\"v1\",\"kind\":\"DeviceClass\","
+                   "\"spec\":{\"extendedResourceName\":\"a/b\"}}",
+                   "Other DeviceClass\n");
+    assert_decodes("{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"DeviceClass\","
+                   "\"spec\":{\"extendedResourceName\":[7]}}",
+                   "Other DeviceClass\n");
+}
+
 static void other_kinds_are_named_and_passed_over(void **state)
 {
     (void)state;
@@ -432,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_list_may_be_empty),
         cmocka_unit_test(documents_come_one_after_another),
         cmocka_unit_test(a_text_without_documents_has_no_objects),
+        cmocka_unit_test(a_device_class_tells_its_extended_resource),
         cmocka_unit_test(other_kinds_are_named_and_passed_over),
         cmocka_unit_test(a_node_or_pod_of_another_api_is_another_kind),
         cmocka_unit_test(the_kind_may_come_last),

@@ -88,7 +88,8 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
         return SL_PLAN_STEP_HELD;
     }
     if (pod->class->ask->never) { /* it stays queued for an autoscaler's sake */
-        sl_plan_set_reason(planner, pod, SL_HOLD_NEVER);
+        sl_plan_set_reason(planner, pod,
+                           pod->class->ask->by_dra ? SL_HOLD_DEVICE_CLASS : SL_HOLD_NEVER);
         return SL_PLAN_STEP_HELD;
     }
     if (sl_plan_preempt_holds(planner, lane, pod)) {

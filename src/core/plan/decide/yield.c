@@ -71,6 +71,10 @@ enum sl_plan_step sl_plan_refuse(struct sl_plan_run *run, struct sl_plan_lane *l
     sl_plan_set_reason(planner, pod, SL_HOLD_PROMISE);
     lane->run.refused++;
     if (admission == SL_PLAN_REFUSED_HERE) {
+        if (lane->run.here_us < pod->item.timeout_us) { /* those it would delay may fit nowhere */
+            lane->run.here_us = sl_sat_add(pod->item.timeout_us, pod->item.timeout_us);
+            return sl_plan_yield(run, lane, pod);
+        }
         return run->checks == 0 ? SL_PLAN_STEP_STOP : SL_PLAN_STEP_HELD;
     }
     if (lane->run.refused > SL_PLAN_REFUSED_MAX) {

@@ -43,6 +43,29 @@ static bool find_again(struct sl_planner *planner, struct sl_plan_ask *ask)
     return !ask->never && find_taker(planner, ask);
 }
 
+/* Do DeviceClasses offer all that no node does? */
+static bool is_by_dra(const struct sl_planner *planner, const struct sl_ask *ask)
+{
+    bool any = false;
+    for (unsigned i = 0; i < ask->n; i++) {
+        bool offered = sl_plan_offers(planner, ask->item[i].key);
+        if (!offered && !sl_dra_offers(&planner->dra, ask->item[i].key)) {
+            return false;
+        }
+        any = any || !offered;
+    }
+    return any;
+}
+
+void sl_planner_set_dra(struct sl_planner *planner, const struct sl_dra *dra)
+{
+    if (!sl_dra_same(&planner->dra, dra)) {
+        planner->dra = *dra;
+        planner->nodes_seq++;
+        planner->dirty = true;
+    }
+}
+
 void sl_plan_judge(struct sl_planner *planner, struct sl_plan_ask *ask)
 {
     bool known = ask->never_seq > planner->set_seq && !planner->all_news;
@@ -51,6 +74,7 @@ void sl_plan_judge(struct sl_planner *planner, struct sl_plan_ask *ask)
         never = known ? !find_again(planner, ask) : !find_taker(planner, ask);
     }
     ask->never = never;
+    ask->by_dra = never && is_by_dra(planner, &ask->ask);
     ask->never_seq = planner->nodes_seq;
 }
 

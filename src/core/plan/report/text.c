@@ -69,6 +69,14 @@ static const struct {
                      "No node has room for it now, and a node's GPUs are being cut for it "
                      "(repartitioned), or are about to be.",
                      NULL, "wait until the cut is over"},
+    [SL_HOLD_DEVICE_CLASS] = {"DeviceClass",
+                              "No node's device plugin offers a resource that it asks for, but a "
+                              "DeviceClass does: DRA gives its devices, which sliced does not "
+                              "schedule.",
+                              "a DeviceClass offers its resource (DRA), whose devices sliced does "
+                              "not schedule",
+                              "ask for a resource that a device plugin offers, or have the pod "
+                              "scheduled without the queue"},
     [SL_HOLD_NEVER] = {"Never",
                        "No node of the cluster could ever take it, not even an empty "
                        "one. It is planned for when nodes come or change.",

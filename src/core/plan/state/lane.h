@@ -38,6 +38,7 @@ struct sl_plan_lane_run {
     bool set_aside;         /* a pod that must go next, but cannot, was set aside */
     bool kept;              /* the reservation's pod has no slack */
     int64_t tried_us;       /* pods that one of this length could make late were tried */
+    int64_t here_us;        /* likewise, for one that must not start on the node picked for it */
     int64_t headroom_us;    /* when a waiting pod gets its headroom: long pods behind it must end
                                before; 0: none */
 };

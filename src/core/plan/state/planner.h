@@ -12,7 +12,7 @@
 enum { SL_PLAN_OWNERS = 4096 /* whose pods' run times are remembered */ };
 enum { SL_PLAN_RUNS_LEAST = 3 /* of an owner, before anything counts as usual */ };
 enum {
-    SL_PLAN_MEMO = 1 << 18,  /* cached answers: does a kind of node admit a pod? */
+    SL_PLAN_MEMO = 1 << 16,  /* cached answers: does a kind of node admit a pod? */
     SL_PLAN_SLICE_MAX = 512, /* GB of the largest slice of memory; no GPU has more */
 };
 
@@ -112,6 +112,7 @@ struct sl_planner {
     uint64_t seq;         /* with each node that has more room */
     uint64_t touch;       /* with each change of a node */
     uint64_t nodes_seq;   /* with each change of what nodes are */
+    struct sl_dra dra;    /* what DeviceClasses offer */
     uint64_t set_seq;     /* nodes_seq when nodes last came or went */
     uint64_t settled_seq; /* nodes_seq by which all pods were judged */
     uint64_t epoch;       /* with each run and each reservation that moves */

@@ -31,11 +31,13 @@ static const struct sl_order_weights *weights_of(const struct sl_planner *planne
     return NULL;
 }
 
-struct sl_order_item sl_plan_item_of(const struct sl_planner *planner, const struct sl_pod *pod)
+struct sl_order_item sl_plan_item_of(const struct sl_planner *planner, const struct sl_pod *pod,
+                                     int64_t opened_us)
 {
+    int64_t submit_us = pod->created_us > opened_us ? pod->created_us : opened_us;
     return (struct sl_order_item){
         .timeout_us = sl_plan_timeout(planner, pod),
-        .submit_us = pod->created_us > 0 ? pod->created_us : 0,
+        .submit_us = submit_us > 0 ? submit_us : 0,
         .weights = weights_of(planner, pod),
         .uid = sl_str_of(pod->uid),
         .priority = pod->priority,

@@ -23,6 +23,7 @@ struct sl_plan_ask {
     int32_t wanted;              /* pods that an autoscaler may see, while release.c counts */
     uint32_t taker;              /* index of a node that could take it, unless never */
     bool never;                  /* no node could ever take it */
+    bool by_dra;                 /* never, but a DeviceClass offers a resource of it */
     bool moving;                 /* to a lane of its own: a node offers it now */
     uint64_t never_seq;          /* nodes_seq when never was judged; 0: not yet */
     struct sl_plan_class *early; /* list, while estimated starts are worked out */
@@ -93,6 +94,8 @@ struct sl_plan_pod {
     uint64_t run;             /* number of the run that reason is of */
     int64_t since_us;
     int64_t ready_us;       /* since when neither others' gates nor a stage keep it from starting */
+    int64_t opened_us;      /* when what its owner held it back by went: others' gates, or a wrong
+                               request; 0: nothing did. Its wait begins then, in every order */
     int64_t retry_us;       /* no nomination before; set by an expiry; 0: no pause */
     int64_t pardoned_us;    /* when a change of the pod last ended such a pause; 0: never */
     int64_t start_us;       /* estimated start; 0: there is no estimate */

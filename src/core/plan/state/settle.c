@@ -38,7 +38,9 @@ static struct transition transition_of(const struct sl_planner *planner,
         return (struct transition){.state = SL_QUEUE_STAGED, .reason = SL_HOLD_STAGE};
     }
     if (pod->class->ask->never && planner->config.autoscaler_pods == 0) {
-        return is_refused(SL_HOLD_NEVER);
+        return pod->class->ask->by_dra
+                   ? (struct transition){.state = SL_QUEUE_HELD, .reason = SL_HOLD_DEVICE_CLASS}
+                   : is_refused(SL_HOLD_NEVER);
     }
     if (planner->config.autoscaler_pods == 0 && sl_plan_over_headroom(planner, pod).units > 0) {
         return is_refused(SL_HOLD_OVER_HEADROOM);

@@ -28,7 +28,9 @@ void sl_plan_sort(struct sl_plan_pod **pods, struct sl_plan_pod **scratch, size_
 void sl_plan_advance(struct sl_planner *planner, int64_t now_us); /* time never goes back */
 struct sl_plan_pod *sl_plan_find(const struct sl_planner *planner, struct sl_str uid);
 int64_t sl_plan_timeout(const struct sl_planner *planner, const struct sl_pod *pod);
-struct sl_order_item sl_plan_item_of(const struct sl_planner *planner, const struct sl_pod *pod);
+/* opened_us: as struct sl_plan_pod has it. */
+struct sl_order_item sl_plan_item_of(const struct sl_planner *planner, const struct sl_pod *pod,
+                                     int64_t opened_us);
 void sl_plan_pod_free(struct sl_planner *planner, struct sl_plan_pod *pod);
 
 /* May the pod well not take a nomination? Then no pod waits and nothing idles for it, and such pods

@@ -226,6 +226,21 @@ static void of_more_gpus_than_the_label_counts_the_rest_is_unknown(void **state)
     assert_int_equal(node->pool[0].memory_mib, 24576);
 }
 
+/* An A30 that is cut beside a board of which the labels say nothing. */
+static void whole_gpus_beside_those_that_the_labels_name_are_unknown(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A30 "nvidia.com/gpu.count=1", "nvidia.com/gpu=1 nvidia.com/mig-1g.6gb=4");
+    const struct sl_node *node = make(rig);
+    assert_int_equal(node->n_devices, 1);
+    assert_int_equal(node->device[0].memory_mib, 0);
+    assert_null(node->device[0].product);
+    assert_null(node->device[0].model);
+    assert_int_equal(node->pool[0].memory_mib, 0);
+    const int mig = sl_node_pool(node, sl_hash("nvidia.com/mig-1g.6gb", 21));
+    assert_int_equal(node->pool[mig].memory_mib, 5952);
+}
+
 static void annotated_gpus_beyond_the_count_have_what_is_said_of_them(void **state)
 {
     struct node_rig *rig = *state;
@@ -262,6 +277,43 @@ static void single_with_full_gpus_has_one_layout(void **state)
     assert_int_equal(rig->made->device[0].memory_mib, 24576);
 }
 
+/* The name tells 120 GB, which are the CPU's. */
+static void single_is_of_the_board_that_has_the_profile(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          "nvidia.com/gpu.product=NVIDIA-GH200-120GB-MIG-3g.48gb nvidia.com/gpu.count=2 "
+          "nvidia.com/gpu.memory=47616 nvidia.com/mig.strategy=single",
+          "nvidia.com/gpu=2");
+    check(rig, "inferred\nnvidia.com/gpu mig 3g.48gb 2 on\n0 mig 3g.48gb@0 3g.48gb@4\n");
+    assert_int_equal(rig->made->model->memory_gib, 96);
+    given(rig,
+          "nvidia.com/gpu.product=NVIDIA-A100-PG509-200-MIG-3g.20gb nvidia.com/gpu.count=4 "
+          "nvidia.com/gpu.memory=19968 nvidia.com/mig.strategy=single",
+          "nvidia.com/gpu=4");
+    check(rig, "inferred\nnvidia.com/gpu mig 3g.20gb 4 on\n"
+               "0 mig 3g.20gb@0 3g.20gb@4\n1 mig 3g.20gb@0 3g.20gb@4\n");
+}
+
+/* Its GPU has no memory of its own: that of a unit is not known. */
+static void instances_of_thor_are_known_and_their_memory_is_not(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          "nvidia.com/gpu.product=NVIDIA-Thor nvidia.com/gpu.count=1 nvidia.com/gpu.memory=125772 "
+          "nvidia.com/mig.strategy=mixed nvidia.com/mig-2g.0gb.gfx.count=1",
+          "nvidia.com/gpu=0 nvidia.com/mig-2g.0gb.gfx=1 nvidia.com/mig-1g.0gb.me=1");
+    const struct sl_node *node = make(rig);
+    assert_string_equal(node->model->name, "Thor");
+    assert_null(node->problem);
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        assert_int_equal(node->pool[i].kind, SL_KIND_MIG);
+        assert_non_null(node->pool[i].profile);
+        assert_int_equal(node->pool[i].memory_mib, 0);
+    }
+    assert_int_equal(node->n_pools, 2);
+}
+
 static void single_that_is_not_full_is_counts(void **state)
 {
     struct node_rig *rig = *state;
@@ -290,7 +342,9 @@ static void single_with_replicas_shares_instances(void **state)
 static void single_unevenly_partitioned_is_a_problem(void **state)
 {
     struct node_rig *rig = *state;
-    given(rig, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-40GB-MIG-INVALID nvidia.com/gpu.count=0",
+    given(rig,
+          "nvidia.com/gpu.product=NVIDIA-A100-SXM4-40GB-MIG-INVALID nvidia.com/gpu.count=0 "
+          "nvidia.com/gpu.memory=0",
           "nvidia.com/gpu=0");
     check(rig, "unknown\n! nvidia.com/gpu.product says MIG-INVALID: strategy single needs all GPUs "
                "partitioned alike\n");
@@ -660,9 +714,12 @@ int main(void)
         TEST(replicas_that_no_number_of_gpus_explains_name_none),
         TEST(an_annotation_beats_a_replicas_label_that_lags),
         TEST(of_more_gpus_than_the_label_counts_the_rest_is_unknown),
+        TEST(whole_gpus_beside_those_that_the_labels_name_are_unknown),
         TEST(annotated_gpus_beyond_the_count_have_what_is_said_of_them),
         TEST(whole_gpus_beside_shared_ones_are_counts),
         TEST(single_with_full_gpus_has_one_layout),
+        TEST(single_is_of_the_board_that_has_the_profile),
+        TEST(instances_of_thor_are_known_and_their_memory_is_not),
         TEST(single_that_is_not_full_is_counts),
         TEST(single_with_replicas_shares_instances),
         TEST(single_unevenly_partitioned_is_a_problem),

@@ -29,6 +29,10 @@ static void random_allocatable(struct node_rig *rig, uint32_t *seed)
     if (draw(seed, 8) == 0) {
         facts_pair(&rig->facts, &rig->node.allocatable, "nvidia.com/gpu-5gb", PICK(seed, values));
     }
+    rig->node.capacity = NULL;
+    for (unsigned i = draw(seed, 4); i > 1; i--) {
+        facts_pair(&rig->facts, &rig->node.capacity, PICK(seed, names), PICK(seed, values));
+    }
 }
 
 static void random_labels(struct node_rig *rig, uint32_t *seed)
@@ -47,9 +51,11 @@ static void random_labels(struct node_rig *rig, uint32_t *seed)
         "nvidia.com/mig-1g.6gb.count", "nvidia.com/gpu.sharing-strategy",
         "nvidia.com/mig.strategy",     "nos.nebuly.com/gpu-partitioning",
         "nvidia.com/mig.config",       "nvidia.com/mig.config.state",
-        "nvidia.com/gpu.memory"};
-    static const char *const values[] = {"1",     "2",   "4",     "0",       "single",
-                                         "mixed", "mig", "24576", "pending", "mps"};
+        "nvidia.com/gpu.memory",       "cloud.google.com/gke-max-shared-clients-per-gpu",
+        "nvidia.com/gpu.present",      "cloud.google.com/gke-gpu-partition-size",
+        "nvidia.com/mig-2g.12gb.count"};
+    static const char *const values[] = {"1",   "2",     "4",       "0",   "single", "mixed",
+                                         "mig", "24576", "pending", "mps", "true",   "1g.6gb"};
     rig->node.labels = NULL;
     if (draw(seed, 6) > 0) {
         facts_pair(&rig->facts, &rig->node.labels, "nvidia.com/gpu.product", PICK(seed, products));
@@ -159,11 +165,22 @@ static void check_device(const struct sl_node *node, unsigned d)
     }
 }
 
+static void check_absent(const struct sl_node *node)
+{
+    assert_true(node->n_absent <= SL_NODE_POOLS_MAX);
+    for (unsigned i = 0; i < node->n_absent; i++) {
+        int pool = sl_node_pool(node, node->absent[i].key);
+        assert_in_range(node->absent[i].units, 1, SL_UNITS_MAX);
+        assert_true(pool < 0 || node->absent[i].units > node->pool[pool].capacity);
+    }
+}
+
 static void whatever_a_node_says_what_is_made_of_it_adds_up(void **state)
 {
     struct node_rig *rig = *state;
     uint32_t seed = 3;
     unsigned layouts[3] = {0};
+    unsigned absent = 0;
     for (unsigned round = 0; round < 4000; round++) {
         sl_arena_reset(&rig->facts.arena);
         random_labels(rig, &seed);
@@ -178,8 +195,11 @@ static void whatever_a_node_says_what_is_made_of_it_adds_up(void **state)
         for (unsigned d = 0; d < rig->made->n_devices; d++) {
             check_device(rig->made, d);
         }
+        check_absent(rig->made);
+        absent += rig->made->n_absent;
     }
-    assert_true(layouts[0] > 200 && layouts[1] > 200 && layouts[2] > 200);
+    assert_true(layouts[0] > 100 && layouts[1] > 100 && layouts[2] > 100);
+    assert_true(absent > 500);
 }
 
 /* ---- marks ---- */

@@ -140,6 +140,54 @@ static void nothing_follows_a_cut(void **state)
     assert_int_equal(text.len, 2);
 }
 
+static void what_a_device_class_offers_is_not_called_offered_by_nobody(void **state)
+{
+    (void)state;
+    static const char resource[] = "nvidia.com/gpu";
+    const uint64_t key = sl_hash(resource, strlen(resource));
+    struct sl_ask ask = {.n = 2,
+                         .item = {{.resource = "a", .key = 1, .count = 1},
+                                  {.resource = resource, .key = key, .count = 1}}};
+    struct sl_verdict v = {.reason = SL_REASON_NOT_OFFERED, .item = 1};
+    struct sl_dra dra = {0};
+    char out[128];
+    sl_verdict_by_dra(&v, &ask, &dra);
+    assert_int_equal(v.reason, SL_REASON_NOT_OFFERED);
+    sl_dra_add(&dra, SL_STR("nvidia.com/gpu"));
+    sl_dra_add(&dra, SL_STR("nvidia.com/gpu"));
+    sl_dra_add(&dra, SL_STR("cpu"));
+    sl_dra_add(&dra, SL_STR("deviceclass.resource.kubernetes.io/gpu"));
+    sl_dra_add(&dra, SL_STR(""));
+    assert_int_equal(dra.n, 1);
+    sl_verdict_by_dra(&v, &ask, &dra);
+    assert_int_equal(v.reason, SL_REASON_DEVICE_CLASS);
+    (void)sl_verdict_text(&v, &ask, NULL, out, sizeof(out));
+    assert_string_equal(out, "nvidia.com/gpu: a DeviceClass offers it (DRA), whose devices sliced "
+                             "does not schedule");
+    v = (struct sl_verdict){.reason = SL_REASON_NOT_OFFERED, .item = 0};
+    sl_verdict_by_dra(&v, &ask, &dra);
+    assert_int_equal(v.reason, SL_REASON_NOT_OFFERED);
+    /* kube-scheduler asks DRA where no unit is allocatable, however many there are */
+    v = (struct sl_verdict){.reason = SL_REASON_OUT_OF_SERVICE, .item = 1, .capacity = 8};
+    sl_verdict_by_dra(&v, &ask, &dra);
+    assert_int_equal(v.reason, SL_REASON_DEVICE_CLASS);
+    v = (struct sl_verdict){.reason = SL_REASON_OUT_OF_SERVICE, .item = 1, .free = 1};
+    sl_verdict_by_dra(&v, &ask, &dra);
+    assert_int_equal(v.reason, SL_REASON_OUT_OF_SERVICE);
+}
+
+static void as_many_resources_of_classes_are_kept_as_have_room(void **state)
+{
+    (void)state;
+    struct sl_dra dra = {0};
+    for (int i = 1; i <= SL_DRA_MAX + 5; i++) {
+        char name[40];
+        (void)snprintf(name, sizeof(name), "nvidia.com/gpu-%dgb", i);
+        sl_dra_add(&dra, sl_str_of(name));
+    }
+    assert_int_equal(dra.n, SL_DRA_MAX);
+}
+
 static void never_is_what_no_end_of_a_pod_would_help(void **state)
 {
     (void)state;
@@ -177,6 +225,8 @@ int main(void)
         cmocka_unit_test(a_text_is_cut_at_every_size_and_never_overruns),
         cmocka_unit_test(a_text_is_never_cut_inside_a_character),
         cmocka_unit_test(nothing_follows_a_cut),
+        cmocka_unit_test(what_a_device_class_offers_is_not_called_offered_by_nobody),
+        cmocka_unit_test(as_many_resources_of_classes_are_kept_as_have_room),
         cmocka_unit_test(never_is_what_no_end_of_a_pod_would_help),
         cmocka_unit_test(every_reason_has_a_name_of_its_own_and_a_help),
     };

@@ -58,6 +58,15 @@ static bool waits(const struct world *w, unsigned i)
     return w->rig->pod[i]->bound == NULL && !w->over[i];
 }
 
+/* Does the edit end what its owner held it back by? */
+static bool lets_go(struct plan_rig *rig, const struct plan_rig_pod *was,
+                    const struct plan_rig_pod *is)
+{
+    struct sl_queue_row row;
+    return (was->pod.gate == SL_GATE_OTHERS && is->pod.gate != SL_GATE_OTHERS) ||
+           (plan_rig_row(rig, was->name, &row) && row.reason == SL_HOLD_LIMIT);
+}
+
 /* Somebody edits a pod that waits. */
 static void edit(struct world *w)
 {
@@ -96,6 +105,9 @@ static void edit(struct world *w)
     default:
         p->pod.gate = p->pod.gate == SL_GATE_OURS ? SL_GATE_OTHERS : SL_GATE_OURS;
         break;
+    }
+    if (lets_go(w->rig, was, p)) { /* its wait begins now: another planner cannot know */
+        p->pod.created_us = w->rig->now_us;
     }
     plan_rig_put(w->rig, p);
 }

@@ -176,6 +176,27 @@ static void many_pods_that_nobody_can_host_are_waited_for_by_nobody(void **state
     assert_int_equal(row.state, SL_QUEUE_NOMINATED);
 }
 
+/* By units alone the narrow pod could go to n1, so that it need not yield. */
+static void a_pod_that_nobody_can_host_keeps_no_other_from_a_node(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct plan_rig_node *mps = plan_rig_node(rig, "n1", 4);
+    mps->pool[0].one_each = true;
+    mps->node.host.cpu_milli = 100;
+    plan_rig_node(rig, "n2", 2)->node.host.cpu_milli = 50;
+    struct plan_rig_pod *two = plan_rig_pod(rig, "two", GPU, 2, 604800);
+    two->item[0].each = 2;
+    two->constraints = (struct sl_constraints){.cpu_milli = 60, .digest = 1};
+    two->pod.constraints = &two->constraints;
+    plan_rig_put(rig, two);
+    plan_rig_plan(rig);
+    rig->now_us += SECONDS(1);
+    plan_rig_wait(rig, "narrow", 1, 604800);
+    plan_rig_plan(rig);
+    assert_string_equal(plan_rig_state(rig, "narrow"), "Nominated None");
+    assert_string_equal(plan_rig_state(rig, "two"), "Held Constraint");
+}
+
 static void a_pod_that_does_not_come_is_waited_for_by_nobody(void **state)
 {
     struct plan_rig *rig = *state;
@@ -422,6 +443,7 @@ int main(void)
         BOUND_TEST(a_wide_pod_that_is_the_shortest_has_the_reservation),
         BOUND_TEST(a_pod_that_nobody_can_host_is_waited_for_by_nobody),
         BOUND_TEST(many_pods_that_nobody_can_host_are_waited_for_by_nobody),
+        BOUND_TEST(a_pod_that_nobody_can_host_keeps_no_other_from_a_node),
         BOUND_TEST(a_pod_that_does_not_come_is_waited_for_by_nobody),
         BOUND_TEST(a_pod_that_only_a_new_node_could_take_is_waited_for_by_nobody),
         BOUND_TEST(a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody),

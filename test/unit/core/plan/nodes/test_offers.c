@@ -80,6 +80,35 @@ static void a_pod_waits_for_units_that_are_out_of_service(void **state)
     assert_string_equal(plan_rig_state(rig, "all"), "Held NoRoom");
 }
 
+static const char *reason_of(struct plan_rig *rig, const char *name)
+{
+    struct sl_queue_row row;
+    plan_rig_plan(rig);
+    assert_true(plan_rig_row(rig, name, &row));
+    return sl_hold_reason_name(row.reason);
+}
+
+static void what_a_device_class_offers_is_waited_for_and_said_to_be_so(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_dra dra = {0};
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_put(rig, plan_rig_pod(rig, "dra", "nvidia.com/mig-1g.5gb", 1, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "never", "nvidia.com/mig-2g.10gb", 1, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "large", GPU, 3, 100));
+    assert_string_equal(reason_of(rig, "dra"), "Never");
+    sl_dra_add(&dra, SL_STR("nvidia.com/mig-1g.5gb"));
+    sl_dra_add(&dra, SL_STR(GPU)); /* a plugin offers it: DRA is not asked */
+    sl_planner_set_dra(rig->planner, &dra);
+    assert_string_equal(reason_of(rig, "dra"), "DeviceClass");
+    assert_string_equal(plan_rig_state(rig, "dra"), "Held DeviceClass");
+    assert_string_equal(reason_of(rig, "never"), "Never");
+    assert_string_equal(reason_of(rig, "large"), "Never");
+    dra.n = 0;
+    sl_planner_set_dra(rig->planner, &dra);
+    assert_string_equal(reason_of(rig, "dra"), "Never");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -88,6 +117,7 @@ int main(void)
         cmocka_unit_test(a_nomination_of_which_one_device_falls_ill_is_given_back),
         PLAN_TEST(every_model_of_a_node_that_may_be_cut_is_offered),
         PLAN_TEST(a_pod_waits_for_units_that_are_out_of_service),
+        PLAN_TEST(what_a_device_class_offers_is_waited_for_and_said_to_be_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
