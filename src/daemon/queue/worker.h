@@ -48,6 +48,8 @@ struct sl_queue_worker {
     unsigned stale;       /* of them: old */
     uint64_t leadership;  /* in which this replica plans; 0: none */
     bool heard;           /* kube-scheduler has asked about any pod */
+    size_t n_fronts;      /* 0, too, where the queue takes pods of every scheduler */
+    struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
 
     pthread_mutex_t mail; /* guards what follows */
     pthread_cond_t woken;
