@@ -59,10 +59,16 @@ const struct sl_mig_model *sl_mig_model_at(size_t i);
 /* The model of a nvidia.com/gpu.product value, with or without "NVIDIA-". "-SHARED" and
  * "-MIG-<profile>" endings are ignored. memory_mib (the label nvidia.com/gpu.memory of a full GPU;
  * 0: unknown) tells boards with one chip apart and finds a known board under a new name, such as
- * NVIDIA-A100-SXM-80GB. It is ignored beside "-MIG-", where the label tells an instance's memory.
+ * NVIDIA-A100-SXM-80GB. Beside "-MIG-<profile>" it is an instance's: see sl_mig_model_single().
  * NULL for an unknown chip, and for a known one when neither the memory nor a size in the name is
  * that of its boards. */
 const struct sl_mig_model *sl_mig_model_find(struct sl_str product, int64_t memory_mib);
+
+/* The same for a node that states no GPU, but the profile of its instances and the memory of one
+ * (0: unknown), as under the strategy single: the board of that chip which has the profile. Where
+ * several have it, name and memory decide; NULL if they do not and it differs on them. */
+const struct sl_mig_model *sl_mig_model_single(struct sl_str product, struct sl_str profile,
+                                               int64_t instance_mib);
 
 /* "1g.5gb", "1g.5gb+me", "1g.5gb.me" (resource spelling), "1g.24gb-me", "1g.24gb+me.all".
  * "1c.3g.20gb" is not a GPU instance profile and is refused. False for any other text, with *out

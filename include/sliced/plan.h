@@ -317,6 +317,23 @@ size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
                         void (*visit)(void *context, const struct sl_queue_row *row),
                         void *context);
 
+/* The foremost of the pods that wait for units of a resource: of the highest priority, the earliest
+ * submission. */
+struct sl_plan_front {
+    uint64_t key; /* of the resource */
+    int64_t submit_us;
+    int32_t priority;
+};
+enum { SL_PLAN_FRONTS_MAX = 64 };
+/* Lists the resources for which pods wait, as the last run left them, and returns how many; more
+ * than there is room for are left out. */
+size_t sl_planner_fronts(const struct sl_planner *planner,
+                         struct sl_plan_front out[SL_PLAN_FRONTS_MAX]);
+/* Must a pod that the queue does not plan go behind one of these? Returns the item that says so,
+ * else NULL. A pod of unknown age came last. */
+const struct sl_ask_item *sl_plan_behind(const struct sl_plan_front *front, size_t n,
+                                         const struct sl_pod *pod);
+
 /* The place and the start that a pod would have if it came now. */
 struct sl_plan_what_if {
     struct sl_queue_row row; /* the pod's */

@@ -23,7 +23,7 @@
 #include "adversary/world.h"
 #include "chaos/wrap.h"
 
-enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 24 };
+enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 26 };
 /* Of an empty cluster: Events that are remembered, hash tables that have grown, and buffers for the
  * pages of exporters. */
 enum { KEPT_BYTES = 4 << 20, MEASURES_BYTES = 8 << 20 };
@@ -71,7 +71,8 @@ static const char *const count_names[] = {
     "refused",       "nominations",   "places",          "reloads",
     "relists",       "leaderships",   "checks",          "Events",
     "restarts",      "cuts ordered",  "cuts ended",      "entries too early",
-    "pods rejected", "shares judged", "beyond asks",     "idlers ended"};
+    "pods rejected", "shares judged", "beyond asks",     "idlers ended",
+    "estimates",     "watches"};
 
 static void gather(struct sums *sums, uint64_t steps)
 {
@@ -98,7 +99,9 @@ static void gather(struct sums *sums, uint64_t steps)
                                       machines_counts.rejected,
                                       usage_counts.judged,
                                       usage_counts.beyond,
-                                      usage_counts.ended};
+                                      usage_counts.ended,
+                                      move_counts.estimates,
+                                      move_counts.watches};
     for (unsigned i = 0; i < COUNTS_MAX; i++) {
         sums->count[i] = all[i];
     }

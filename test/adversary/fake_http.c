@@ -16,6 +16,8 @@ struct MHD_Response {
     char *data;
     size_t len;
     bool owned;
+    MHD_ContentReaderCallback read; /* NULL: it is whole */
+    void *context;
 };
 
 struct MHD_Connection {
@@ -30,6 +32,9 @@ struct MHD_Connection {
     const char *argument[ARGUMENTS_MAX][2];
     unsigned n_arguments;
     char length[24];
+    const char *user; /* for whom the API server forwards it; NULL: it comes by itself */
+    bool begun;
+    struct MHD_Response stream;
     _Atomic int suspended;
     unsigned status;
     char *data;
@@ -55,6 +60,9 @@ const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *c
     case MHD_CONNECTION_INFO_CLIENT_ADDRESS:
         connection->info.client_addr = (struct sockaddr *)&connection->address;
         break;
+    case MHD_CONNECTION_INFO_GNUTLS_SESSION:
+        connection->info.tls_session = NULL; /* nobody looks into it: hooks.c believes all */
+        return connection->user != NULL && connection->begun ? &connection->info : NULL;
     default:
         return NULL;
     }
@@ -66,6 +74,9 @@ const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum 
 {
     if (kind == MHD_HEADER_KIND && strcmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
         return connection->length;
+    }
+    if (kind == MHD_HEADER_KIND && strcmp(key, "X-Remote-User") == 0) {
+        return connection->user;
     }
     for (unsigned i = 0; kind == MHD_GET_ARGUMENT_KIND && i < connection->n_arguments; i++) {
         if (strcmp(connection->argument[i][0], key) == 0) {
@@ -99,6 +110,22 @@ struct MHD_Response *MHD_create_response_from_buffer(size_t size, void *buffer,
     return response;
 }
 
+struct MHD_Response *MHD_create_response_from_callback(uint64_t size, size_t block,
+                                                       MHD_ContentReaderCallback read,
+                                                       void *context,
+                                                       MHD_ContentReaderFreeCallback free_context)
+{
+    struct MHD_Response *response = malloc(sizeof(*response));
+    (void)size;
+    (void)block;
+    (void)free_context;
+    if (response == NULL) {
+        abort();
+    }
+    *response = (struct MHD_Response){.read = read, .context = context};
+    return response;
+}
+
 void MHD_destroy_response(struct MHD_Response *response)
 {
     if (response->owned) {
@@ -120,6 +147,10 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned s
                                    struct MHD_Response *response)
 {
     connection->status = status;
+    if (response->read != NULL) {
+        connection->stream = *response;
+        return MHD_YES;
+    }
     connection->len = response->len;
     connection->data = malloc(response->len + 1);
     if (connection->data == NULL) {
@@ -213,18 +244,46 @@ bool http_go_on(struct http_call *call, struct http_reply *reply)
         }
         return http_go_on(call, reply); /* it was woken before it had slept */
     }
-    return end(call, reply);
+    return connection->stream.read == NULL && end(call, reply);
+}
+
+size_t http_read(struct http_call *call, char *out, size_t size)
+{
+    struct MHD_Connection *connection = &call->connection;
+    size_t len = 0;
+    ssize_t n = 1;
+    while (n > 0 && len < size && atomic_load(&connection->suspended) == 0) {
+        n = connection->stream.read(connection->stream.context, len, out + len, size - len);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    return len;
+}
+
+void http_end(struct http_call *call)
+{
+    struct http_reply reply;
+    (void)end(call, &reply);
+    http_reply_free(&reply);
 }
 
 bool http_begin(struct sl_app *app, struct rng *rng, const char *method, const char *path,
                 const char *body, struct http_reply *reply, struct http_call **call)
+{
+    return http_begin_as(app, rng, NULL, method, path, body, reply, call);
+}
+
+bool http_begin_as(struct sl_app *app, struct rng *rng, const char *user, const char *method,
+                   const char *path, const char *body, struct http_reply *reply,
+                   struct http_call **call)
 {
     struct http_call *fresh = calloc(1, sizeof(*fresh));
     if (fresh == NULL) {
         abort();
     }
     struct MHD_Connection *connection = &fresh->connection;
-    connection->listener = &app->http.listener[SL_LISTENER_MAIN];
+    connection->listener =
+        &app->http.listener[user == NULL ? SL_LISTENER_MAIN : SL_LISTENER_VISIBILITY];
+    connection->user = user;
     connection->address.sin_family = AF_INET;
     connection->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     (void)snprintf(connection->method, sizeof(connection->method), "%s", method);
@@ -233,6 +292,7 @@ bool http_begin(struct sl_app *app, struct rng *rng, const char *method, const c
     cut_query(connection, path);
     sl_connection_notify(connection->listener, connection, &connection->socket_context,
                          MHD_CONNECTION_NOTIFY_STARTED);
+    connection->begun = true;
     size_t none = 0;
     *call = NULL;
     if (handle(connection, NULL, &none) == MHD_NO || connection->status != 0 ||

@@ -18,6 +18,14 @@ struct http_reply {
  * called until it says true. path with its query. True: there is a reply. */
 bool http_begin(struct sl_app *app, struct rng *rng, const char *method, const char *path,
                 const char *body, struct http_reply *reply, struct http_call **call);
+/* The same of a request that the API server forwards for that user, whose name stays as long as the
+ * request does. A stream, of status 200, counts as suspended: it is http_read, and ended. */
+bool http_begin_as(struct sl_app *app, struct rng *rng, const char *user, const char *method,
+                   const char *path, const char *body, struct http_reply *reply,
+                   struct http_call **call);
+/* Reads what the stream has to say now. */
+size_t http_read(struct http_call *call, char *out, size_t size);
+void http_end(struct http_call *call);
 /* Carries a suspended request on, if it may; true: it is over, and *call freed. */
 bool http_go_on(struct http_call *call, struct http_reply *reply);
 void http_reply_free(struct http_reply *reply);

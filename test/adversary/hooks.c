@@ -15,6 +15,7 @@
 #include "adversary/fake_time.h"
 #include "adversary/random.h"
 #include "chaos/wrap.h"
+#include "server/net/front_proxy.h"
 #include "util/clock.h"
 
 enum { LOG_KEPT = 1 << 16 };
@@ -29,12 +30,15 @@ ssize_t __wrap_write(int fd, const void *data, size_t len);
 int __wrap_clock_gettime(clockid_t id, struct timespec *out);
 ssize_t __wrap_getrandom(void *out, size_t len, unsigned flags);
 uint64_t __wrap_sl_jitter(uint64_t *state);
+bool __wrap_sl_front_proxy_ok(struct sl_front_proxy *proxy, gnutls_session_t session,
+                              struct sl_tls_peer *peer, bool *known, char *why, size_t size);
 int __wrap_sl_queue_worker_start(struct sl_queue_worker *worker, struct sl_error *err);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
                                   const struct timespec *until);
 
 static struct {
     bool threads;
+    pthread_t own; /* which plays */
     struct rng rng;
     struct sl_queue_worker *worker;
     char log[LOG_KEPT]; /* a ring */
@@ -45,6 +49,7 @@ static struct {
 void hooks_begin(uint64_t seed, bool threads)
 {
     hooks.threads = threads;
+    hooks.own = pthread_self();
     hooks.rng.state = seed;
     chaos_count(!threads);
 }
@@ -135,6 +140,19 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *out)
     return __real_clock_gettime(id, out);
 }
 
+/* What the front proxy forwards comes from the API server. */
+bool __wrap_sl_front_proxy_ok(struct sl_front_proxy *proxy, gnutls_session_t session,
+                              struct sl_tls_peer *peer, bool *known, char *why, size_t size)
+{
+    (void)proxy;
+    (void)session;
+    (void)peer;
+    (void)why;
+    (void)size;
+    *known = true;
+    return true;
+}
+
 int __wrap_sl_queue_worker_start(struct sl_queue_worker *worker, struct sl_error *err)
 {
     hooks.worker = worker;
@@ -158,6 +176,18 @@ static int wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock, const stru
     return sl_clock_monotonic_us() >= until_us ? ETIMEDOUT : 0;
 }
 
+/* The same, but time passes only by what is played. */
+static int wait_for_others(pthread_cond_t *cond, pthread_mutex_t *lock,
+                           const struct timespec *until)
+{
+    (void)pthread_mutex_unlock(lock);
+    hooks_nap();
+    (void)pthread_mutex_lock(lock);
+    int64_t until_us = (int64_t)until->tv_sec * 1000000 + until->tv_nsec / 1000;
+    (void)cond;
+    return sl_clock_monotonic_us() >= until_us ? ETIMEDOUT : 0;
+}
+
 void hooks_nap(void)
 {
     const struct timespec little = {0, 200000};
@@ -171,6 +201,9 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
     static const struct client_faults none;
     if (hooks.threads) {
         return wait_a_little(cond, lock, until);
+    }
+    if (!pthread_equal(pthread_self(), hooks.own)) { /* the thread that makes estimates */
+        return wait_for_others(cond, lock, until);
     }
     (void)pthread_mutex_unlock(lock);
     bool done = client_latest() != NULL && client_step(client_latest(), &hooks.rng, &none);

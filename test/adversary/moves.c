@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "adversary/account.h"
+#include "adversary/asks.h"
 #include "adversary/checks.h"
 #include "adversary/cuts.h"
 #include "adversary/fake_time.h"
@@ -524,6 +525,8 @@ const struct move moves[] = {
     {"review", MOVE_READER, 6, verbs_review, EVERYWHERE},
     {"read", MOVE_READER, 10, verbs_read, EVERYWHERE},
     {"explain", MOVE_READER, 5, verbs_explain, EVERYWHERE},
+    {"estimates", MOVE_ALONE, 2, asks_estimates, IN_ALL},
+    {"watches", MOVE_ALONE, 3, asks_watches, IN_ALL},
     {"moment", MOVE_ALONE, 120, pass_moment, IN_CUTS | IN_USAGE},
     {"work", MOVE_ALONE, 250, work, IN_CUTS | IN_USAGE},
     {"add-machine", MOVE_ALONE, 6, cuts_add_machine, IN_CUTS},

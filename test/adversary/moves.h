@@ -20,7 +20,7 @@ extern const size_t n_moves;
 
 struct move_counts {
     _Atomic uint64_t pods, nodes, filters, passed, binds, attacks, reloads, relists, leaderships,
-        restarts, checks;
+        restarts, checks, estimates, watches;
 };
 extern struct move_counts move_counts;
 

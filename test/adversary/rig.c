@@ -196,6 +196,12 @@ void rig_begin(struct rig *rig, uint64_t seed, bool threads)
     listener->audiences = SL_FOR_ALL;
     listener->max_connections = (size_t)rig->config.server.max_connections;
     listener->patience_ns = rig->config.server.request_timeout_us * 1000;
+    struct sl_listener *forwarded = &rig->app->http.listener[SL_LISTENER_VISIBILITY];
+    forwarded->name = "forwarded";
+    forwarded->audiences = SL_FOR_FORWARDED;
+    forwarded->max_connections = listener->max_connections;
+    forwarded->patience_ns = listener->patience_ns;
+    rig->app->http.proxy = &rig->proxy;
 }
 
 static void go_on_calls(struct rig *rig)

@@ -29,6 +29,7 @@ struct rig {
     struct sl_telemetry *telemetry;    /* NULL: nothing is measured */
     struct sl_queue_worker *worker;    /* NULL: the queue is off */
     struct http_call *call[RIG_CALLS]; /* binds under way */
+    struct sl_front_proxy proxy;       /* whom hooks.c believes */
     bool threads;
     char yaml[4096]; /* of the configuration in force */
 };

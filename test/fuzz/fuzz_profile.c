@@ -40,7 +40,7 @@ static void check_name(struct sl_str name)
         struct sl_mig_shape again;
         (void)snprintf(text, sizeof(text), "%ug.%ugb%s", (unsigned)shape.compute,
                        (unsigned)shape.memory_gb, attribute_text(shape.attributes));
-        check(shape.compute > 0 && shape.memory_gb > 0);
+        check(shape.compute > 0);
         check(sl_mig_shape_parse(sl_str_of(text), &again));
         check(again.compute == shape.compute && again.memory_gb == shape.memory_gb &&
               again.attributes == shape.attributes);
@@ -52,24 +52,38 @@ static void check_name(struct sl_str name)
     }
 }
 
-/* Endings of labels never change the board that is found by name alone. */
-static void check_board(struct sl_str name)
+static const struct sl_mig_model *with_ending(struct sl_str name, const char *ending, int64_t mib)
 {
     char text[128];
+    int n = snprintf(text, sizeof(text), "%.*s%s", (int)name.len, name.s, ending);
+    return sl_mig_model_find((struct sl_str){text, (size_t)n}, mib);
+}
+
+static bool has_mig(struct sl_str name)
+{
+    bool found = false;
+    for (size_t i = 0; i + 5 <= name.len; i++) {
+        found = found || memcmp(name.s + i, "-MIG-", 5) == 0;
+    }
+    return found;
+}
+
+/* Endings of labels never change the board that is found by name alone, but that the board has the
+ * profile which the ending tells, where one of its chip has it. */
+static void check_board(struct sl_str name)
+{
     const struct sl_mig_model *model = sl_mig_model_find(name, 0);
     for (int64_t mib = 20000; mib < 300000; mib += 20000) {
         (void)sl_mig_model_find(name, mib);
     }
-    if (name.len == 0 || name.len > 64) {
+    if (name.len == 0 || name.len > 64 || memchr(name.s, '\0', name.len) != NULL ||
+        sl_str_ends(name, SL_STR("-SHARED")) || has_mig(name)) {
         return;
     }
-    int n = snprintf(text, sizeof(text), "%.*s-MIG-1g.5gb-SHARED", (int)name.len, name.s);
-    if (memchr(name.s, '\0', name.len) != NULL) {
-        return; /* cut short by printf */
-    }
-    if (!sl_str_ends(name, SL_STR("-SHARED"))) {
-        check(sl_mig_model_find((struct sl_str){text, (size_t)n}, 4864) == model);
-    }
+    const struct sl_mig_model *single = with_ending(name, "-MIG-1g.5gb-SHARED", 4864);
+    check(with_ending(name, "-MIG-INVALID", 4864) == model);
+    check(single == model ||
+          (single != NULL && sl_mig_profile_find(single, SL_STR("1g.5gb")) != NULL));
 }
 
 /* Room must be the largest number that packs, on any device that can come about. */

@@ -216,3 +216,63 @@ def test_many_malformed_pods_of_a_namespace_write_its_share_of_lines(start):
         assert lines + left_out <= len(pods)
         return lines + left_out == len(pods) and lines
     assert eventually(told) < len(pods)
+
+
+# ---- pods of another profile of the same kube-scheduler ----
+
+
+OURS = "sliced-scheduler"
+
+
+def outsider(name, created, resource=MIG, priority=0, **meta):
+    pod = pod_of(name, {resource: 1}, f"uid-{name}", creationTimestamp=created, **meta)
+    pod["spec"] |= {"schedulerName": "default-scheduler", "priority": priority}
+    if created is None:
+        del pod["metadata"]["creationTimestamp"]
+    return pod
+
+
+def waiting(daemon, name, count, created="2026-11-20T08:00:00Z", **spec):
+    pod = pod_of(name, {MIG: count}, creationTimestamp=created)
+    pod["spec"] |= {"schedulerName": OURS, **spec}
+    pod["metadata"]["uid"] = daemon.add(pod)["uid"]
+    assert [row for row in daemon.get("/api/v1/queue").json["items"] if row["name"] == name]  # it is planned for
+    return pod
+
+
+@pytest.mark.parametrize("gate", ["none", "policy"])
+@pytest.mark.parametrize("order", ["fifo", "bounded"])
+def test_a_pod_of_another_profile_goes_behind_those_that_wait(start, gate, order):
+    daemon = start(CLUSTER, config=f"queue: {{enabled: true, gate: {gate}, order: {order}, schedulerName: {OURS}}}\n")
+    early = outsider("early", "2026-11-20T07:00:00Z")
+    daemon.add(early)
+    assert daemon.filter(early, NODES)["NodeNames"] == [NODES[1]] and daemon.bind(early, NODES[1]) == ""
+    gated = {"schedulingGates": [{"name": "sliced.dev/queue"}]} if gate == "policy" else {}
+    pod = waiting(daemon, "waits", 8, **gated)
+    for late in (outsider("late", "2026-11-20T09:00:00Z"), outsider("same", "2026-11-20T08:00:00Z"), outsider("ageless", None)):
+        reply = daemon.filter(late, NODES)
+        assert reply["NodeNames"] == [] and reply["FailedNodes"] == {}
+        assert "wait for nvidia.com/mig-1g.6gb" in reply["FailedAndUnresolvableNodes"][NODES[1]]
+        assert OURS in reply["FailedAndUnresolvableNodes"][NODES[1]]
+    daemon.add(late := outsider("late", "2026-11-20T09:00:00Z"))
+    assert "in the queue" in daemon.bind(late, NODES[1])
+    free = [outsider("earlier", "2026-11-20T07:59:59Z"), outsider("higher", "2026-11-20T09:00:00Z", priority=1),
+            outsider("agent", "2026-11-20T09:00:00Z", namespace="kube-system",
+                     ownerReferences=[{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}])]
+    for other in free:
+        assert daemon.filter(other, NODES)["NodeNames"] == [NODES[1]], other["metadata"]["name"]
+    liar = outsider("liar", "2026-11-20T09:00:00Z", ownerReferences=[
+        {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}])
+    liar["metadata"]["annotations"] = {"sliced.dev/released": "true", "sliced.dev/timeout": "1s"}
+    assert daemon.filter(liar, NODES)["NodeNames"] == []
+    assert daemon.end(pod).status == 200
+    eventually(lambda: daemon.filter(late, NODES)["NodeNames"] == [NODES[1]])
+    assert daemon.bind(late, NODES[1]) == ""
+
+
+def test_who_waits_for_something_else_than_units_keeps_nobody_from_them(start):
+    daemon = start(CLUSTER, config=f"queue: {{enabled: true, order: fifo, schedulerName: {OURS}}}\n")
+    waiting(daemon, "nowhere", 1, nodeSelector={"no": "node"})
+    waiting(daemon, "gated", 1, schedulingGates=[{"name": "other"}])
+    waiting(daemon, "never", 9)
+    assert daemon.filter(outsider("late", "2026-11-20T09:00:00Z"), NODES)["NodeNames"] == [NODES[1]]

@@ -2,6 +2,8 @@
  * feature discovery use. */
 #include "core/mig/table.h"
 
+#include <limits.h>
+
 size_t sl_mig_model_count(void)
 {
     return SL_MIG_MODELS;
@@ -87,7 +89,8 @@ bool sl_mig_shape_parse(struct sl_str name, struct sl_mig_shape *out)
     }
     unsigned gb = take_number(&name, UINT16_MAX);
     uint8_t attributes = 0;
-    if (gb == 0 || !take(&name, SL_STR("gb")) || !take_attributes(&name, &attributes)) {
+    bool none = gb == 0 && take(&name, SL_STR("0")); /* it has no memory of its own */
+    if ((gb == 0 && !none) || !take(&name, SL_STR("gb")) || !take_attributes(&name, &attributes)) {
         return false;
     }
     *out = (struct sl_mig_shape){(uint8_t)compute, (uint16_t)gb, attributes};
@@ -163,12 +166,14 @@ static void cut_shared(struct sl_str *name)
     }
 }
 
-/* Cuts an ending such as "-MIG-1g.5gb" or "-MIG-INVALID"; false when there is none. */
-static bool cut_mig(struct sl_str *name)
+/* Cuts an ending such as "-MIG-1g.5gb" or "-MIG-INVALID", and gives what it says; false when there
+ * is none. */
+static bool cut_mig(struct sl_str *name, struct sl_str *profile)
 {
     struct sl_str mark = SL_STR("-MIG-");
     for (size_t i = 1; i + mark.len <= name->len; i++) {
         if (memcmp(name->s + i, mark.s, mark.len) == 0) {
+            *profile = after(*name, i + mark.len);
             name->len = i;
             return true;
         }
@@ -249,11 +254,81 @@ static int64_t size_in_name(struct sl_str name)
     return 0;
 }
 
+/* ---- boards by an instance ---- */
+
+/* The models which have the profile, those whose name of it is the nearest. */
+static uint32_t with_profile(uint32_t models, struct sl_mig_shape shape)
+{
+    uint32_t found = 0;
+    unsigned least = UINT_MAX;
+    for (size_t i = 0; i < SL_MIG_MODELS; i++) {
+        const struct sl_mig_profile *profile =
+            (models >> i & 1) == 0 ? NULL : sl_mig_profile_of(&sl_mig_models[i], shape);
+        unsigned off = profile == NULL ? UINT_MAX : distance(profile->memory_gb, shape.memory_gb);
+        if (off < least) {
+            found = 0;
+            least = off;
+        }
+        found |= profile != NULL && off == least ? 1u << i : 0;
+    }
+    return found;
+}
+
+/* Of models which have the profile, the one where the instance has that memory, or any where all
+ * have it alike. */
+static const struct sl_mig_model *by_instance(uint32_t models, struct sl_mig_shape shape,
+                                              int64_t mib)
+{
+    const struct sl_mig_model *first = NULL;
+    bool alike = true;
+    for (size_t i = 0; i < SL_MIG_MODELS; i++) {
+        const struct sl_mig_model *model = &sl_mig_models[i];
+        const struct sl_mig_profile *profile =
+            (models >> i & 1) == 0 ? NULL : sl_mig_profile_of(model, shape);
+        if (profile != NULL && profile->memory_mib > 0 && profile->memory_mib == mib) {
+            return model;
+        }
+        if (profile != NULL && first == NULL) {
+            first = model;
+        } else if (profile != NULL) {
+            alike = alike && profile->starts == sl_mig_profile_of(first, shape)->starts;
+        }
+    }
+    return alike ? first : NULL;
+}
+
+/* The name of a board is doubtful (NVIDIA-GH200-120GB has 96 GB, NVIDIA-A100-PG509-200 tells no
+ * size); the profile of its instances is not. */
+static const struct sl_mig_model *by_profile(uint32_t models, struct sl_str name,
+                                             struct sl_mig_shape shape, int64_t mib)
+{
+    const struct sl_mig_model *named = by_product(name);
+    if (named != NULL && (models >> (named - sl_mig_models) & 1) != 0) {
+        return named;
+    }
+    const struct sl_mig_model *sized = by_memory(models, size_in_name(name));
+    return sized != NULL ? sized : by_instance(models, shape, mib);
+}
+
+const struct sl_mig_model *sl_mig_model_single(struct sl_str product, struct sl_str profile,
+                                               int64_t instance_mib)
+{
+    struct sl_mig_shape shape;
+    cut_shared(&product);
+    cut_shared(&profile);
+    bool known = sl_mig_shape_parse(profile, &shape);
+    struct sl_str name = without_vendor(product);
+    uint32_t models = known ? with_profile(models_of_chip(name), shape) : 0;
+    return models != 0 ? by_profile(models, name, shape, instance_mib)
+                       : sl_mig_model_find(product, 0);
+}
+
 const struct sl_mig_model *sl_mig_model_find(struct sl_str product, int64_t memory_mib)
 {
     struct sl_str name = product;
-    if (cut_mig(&name)) {
-        memory_mib = 0; /* the label tells the instance's memory */
+    struct sl_str profile = {0};
+    if (cut_mig(&name, &profile)) {
+        return sl_mig_model_single(name, profile, memory_mib);
     }
     cut_shared(&name);
     name = without_vendor(name);

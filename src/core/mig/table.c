@@ -13,6 +13,8 @@ enum {
     QUARTERS_OF_12 = 0x249, /* 0 3 6 9: three memory slices to a compute slice */
     HALVES_OF_12 = 0x041,   /* 0 6 */
     FIRST = 0x001,
+    SECOND = 0x002,
+    ANY_OF_2 = 0x003,
 };
 
 /* name, suffix of the resource name, compute slices, memory slices, maximum, attributes, starts,
@@ -193,6 +195,42 @@ static const struct sl_mig_profile RTX_PRO_6000[] = {
     PROFILE("4g.96gb+gfx", "4g.96gb.gfx", 4, 12, 1, SL_MIG_GFX, FIRST, true, 96, 97280),
 };
 
+/* RTX PRO 5000 Blackwell with 48 GB. Names and counts: MIG User Guide. Placements inferred: the
+ * guide gives each small instance half of the memory. The board with 72 GB is not in the guide. */
+static const struct sl_mig_profile RTX_PRO_5000[] = {
+    PROFILE("1g.24gb", "1g.24gb", 1, 1, 2, 0, ANY_OF_2, false, 24, 0),
+    PROFILE("1g.24gb+me", "1g.24gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_2, true, 24, 0),
+    PROFILE("1g.24gb+gfx", "1g.24gb.gfx", 1, 1, 2, SL_MIG_GFX, ANY_OF_2, false, 24, 0),
+    PROFILE("1g.24gb+me.all", "1g.24gb.me.all", 1, 1, 1, SL_MIG_ME_ALL, ANY_OF_2, false, 24, 0),
+    PROFILE("1g.24gb-me", "1g.24gb-me", 1, 1, 2, SL_MIG_NO_ME, ANY_OF_2, false, 24, 0),
+    PROFILE("2g.48gb", "2g.48gb", 2, 2, 1, 0, FIRST, true, 48, 0),
+    PROFILE("2g.48gb+gfx", "2g.48gb.gfx", 2, 2, 1, SL_MIG_GFX, FIRST, true, 48, 0),
+};
+
+/* RTX PRO 4500 Blackwell. Names and counts: MIG User Guide. Placements inferred, likewise. */
+static const struct sl_mig_profile RTX_PRO_4500[] = {
+    PROFILE("1g.16gb", "1g.16gb", 1, 1, 2, 0, ANY_OF_2, false, 16, 0),
+    PROFILE("1g.16gb+gfx", "1g.16gb.gfx", 1, 1, 2, SL_MIG_GFX, ANY_OF_2, false, 16, 0),
+    PROFILE("1g.16gb+me.all", "1g.16gb.me.all", 1, 1, 1, SL_MIG_ME_ALL, ANY_OF_2, false, 16, 0),
+    PROFILE("1g.16gb-me", "1g.16gb-me", 1, 1, 2, SL_MIG_NO_ME, ANY_OF_2, false, 16, 0),
+    PROFILE("2g.32gb", "2g.32gb", 2, 2, 1, 0, FIRST, true, 32, 0),
+    PROFILE("2g.32gb+gfx", "2g.32gb.gfx", 2, 2, 1, SL_MIG_GFX, FIRST, true, 32, 0),
+};
+
+/* Thor's GPU shares the memory of the machine, so profiles have 0 GB. Names and counts: MIG User
+ * Guide, which says besides that at most one instance for computing and one for graphics exist, and
+ * none beside 3g. That is what these two "memory slices" mean: the first is for computing, the
+ * second for graphics. */
+static const struct sl_mig_profile THOR[] = {
+    PROFILE("1g.0gb", "1g.0gb", 1, 1, 1, 0, FIRST, false, 0, 0),
+    PROFILE("1g.0gb+me", "1g.0gb.me", 1, 1, 1, SL_MIG_ME, FIRST, true, 0, 0),
+    PROFILE("1g.0gb+gfx", "1g.0gb.gfx", 1, 1, 1, SL_MIG_GFX, SECOND, false, 0, 0),
+    PROFILE("2g.0gb", "2g.0gb", 2, 1, 1, 0, FIRST, false, 0, 0),
+    PROFILE("2g.0gb+gfx", "2g.0gb.gfx", 2, 1, 1, SL_MIG_GFX, SECOND, false, 0, 0),
+    PROFILE("3g.0gb", "3g.0gb", 3, 2, 1, 0, FIRST, true, 0, 0),
+    PROFILE("3g.0gb+gfx", "3g.0gb.gfx", 3, 2, 1, SL_MIG_GFX, FIRST, true, 0, 0),
+};
+
 /* Indexes of the table, for the families below. */
 enum {
     M_A30,
@@ -208,6 +246,9 @@ enum {
     M_B300,
     M_GB300,
     M_RTX_PRO_6000,
+    M_RTX_PRO_5000,
+    M_RTX_PRO_4500,
+    M_THOR,
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -333,6 +374,33 @@ const struct sl_mig_model sl_mig_models[SL_MIG_MODELS] = {
      .n_profiles = COUNT(RTX_PRO_6000),
      .profiles = RTX_PRO_6000,
      .placements_verified = true},
+    {.name = "RTX-PRO-5000-Blackwell-48GB",
+     .products = (const char *const[]){"NVIDIA-RTX-PRO-5000-Blackwell", NULL},
+     .pci_ids = (const char *const[]){"0x2BB310DE", NULL},
+     .memory_gib = 48,
+     .compute_slices = 2,
+     .memory_slices = 2,
+     .n_profiles = COUNT(RTX_PRO_5000),
+     .profiles = RTX_PRO_5000,
+     .placements_verified = false},
+    {.name = "RTX-PRO-4500-Blackwell-32GB",
+     .products = (const char *const[]){"NVIDIA-RTX-PRO-4500-Blackwell", NULL},
+     .pci_ids = (const char *const[]){NULL},
+     .memory_gib = 32,
+     .compute_slices = 2,
+     .memory_slices = 2,
+     .n_profiles = COUNT(RTX_PRO_4500),
+     .profiles = RTX_PRO_4500,
+     .placements_verified = false},
+    {.name = "Thor",
+     .products = (const char *const[]){"NVIDIA-Thor", NULL},
+     .pci_ids = (const char *const[]){NULL},
+     .memory_gib = 0,
+     .compute_slices = 3,
+     .memory_slices = 2,
+     .n_profiles = COUNT(THOR),
+     .profiles = THOR,
+     .placements_verified = false},
 };
 
 /* The word in a product's name that tells the chip. "H100" is found in no other chip's name because
@@ -344,7 +412,7 @@ const struct sl_mig_family sl_mig_families[SL_MIG_FAMILIES] = {
     {"H100", 1u << M_H100_80 | 1u << M_H100_94 | 1u << M_HOPPER_96},
     {"H800", 1u << M_H100_80 | 1u << M_H100_94},
     {"GH200", 1u << M_HOPPER_96 | 1u << M_GH200_144},
-    {"H20", 1u << M_HOPPER_96},
+    {"H20", 1u << M_HOPPER_96 | 1u << M_H200}, /* with 141 GB: vGPU's list of instance profiles */
     {"PG506", 1u << M_A100_40 | 1u << M_A100_80 | 1u << M_HOPPER_96},
     {"H200", 1u << M_H200},
     {"B200", 1u << M_B200},
@@ -352,4 +420,7 @@ const struct sl_mig_family sl_mig_families[SL_MIG_FAMILIES] = {
     {"B300", 1u << M_B300},
     {"GB300", 1u << M_GB300},
     {"RTX-PRO-6000-Blackwell", 1u << M_RTX_PRO_6000},
+    {"RTX-PRO-5000-Blackwell", 1u << M_RTX_PRO_5000},
+    {"RTX-PRO-4500-Blackwell", 1u << M_RTX_PRO_4500},
+    {"Thor", 1u << M_THOR},
 };

@@ -4,7 +4,7 @@
 
 #include "sliced/mig.h"
 
-enum { SL_MIG_MODELS = 13, SL_MIG_FAMILIES = 14 };
+enum { SL_MIG_MODELS = 16, SL_MIG_FAMILIES = 17 };
 
 /* A chip's name and the models built with it (bit i: sl_mig_models[i]). */
 struct sl_mig_family {

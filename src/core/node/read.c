@@ -80,7 +80,10 @@ static void read_labels(struct sl_draft *draft)
     }
     sl_draft_cloud(draft);
     if (labels->product.len > 0) {
-        draft->model = sl_mig_model_find(labels->product, labels->memory_mib);
+        draft->model =
+            labels->mig_profile.len == 0
+                ? sl_mig_model_find(labels->product, labels->memory_mib)
+                : sl_mig_model_single(labels->product, labels->mig_profile, labels->instance_mib);
         sl_draft_memory_check(draft);
     }
     const struct sl_str nos = SL_STR("nos.nebuly.com/gpu-partitioning");

@@ -448,6 +448,7 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
 {
     int64_t begin_ns = sl_clock_monotonic_ns();
     worker->ignored_left = SL_QUEUE_TOLD;
+    worker->explains_left = SL_QUEUE_EXPLAINS;
     if (!read_mail(worker, mail, now_us) || worker->unread) {
         worker->unread = !read_all(worker, now_us);
     }
@@ -463,9 +464,14 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
         cut_us = sl_partitioner_round(worker->options.partitioner, worker->planner,
                                       worker->snapshot, now_us);
     }
+    struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
+    bool others = worker->config.queue.scheduler[0] != '\0'; /* go past the queue */
+    size_t n_fronts = others ? sl_planner_fronts(worker->planner, front) : 0;
     int64_t took_ns = sl_clock_monotonic_ns() - begin_ns;
     int64_t took_us = took_ns > 0 ? took_ns / SL_US_NS : 0;
     (void)pthread_mutex_lock(&worker->status);
+    memcpy(worker->front, front, n_fronts * sizeof(*front));
+    worker->n_fronts = n_fronts;
     worker->counts.runs++;
     worker->counts.run_us += (uint64_t)took_us;
     sl_queue_recent_add(&worker->recent, took_us);

@@ -2,6 +2,7 @@
 #include "daemon/queue/queue.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -174,10 +175,20 @@ static void note_heard(void *context, struct sl_str uid)
     (void)pthread_mutex_unlock(&worker->status);
 }
 
+static void read_behind(void *context, const struct sl_pod *pod, char *out, size_t size)
+{
+    struct sl_queue_worker *worker = context;
+    (void)pthread_mutex_lock(&worker->status);
+    const struct sl_ask_item *item = sl_plan_behind(worker->front, worker->n_fronts, pod);
+    (void)pthread_mutex_unlock(&worker->status);
+    (void)snprintf(out, size, "%s", item == NULL ? "" : item->resource);
+}
+
 struct sl_queue_reader sl_queue_worker_reader(struct sl_queue_worker *worker)
 {
     return (struct sl_queue_reader){.context = worker,
                                     .status = sl_queue_status_of,
+                                    .behind = read_behind,
                                     .heard = note_heard,
                                     .list = sl_queue_rows,
                                     .row = sl_queue_row_of,

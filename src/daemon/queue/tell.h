@@ -4,7 +4,10 @@
 
 #include "daemon/queue/entry.h"
 
-enum { SL_QUEUE_TURNS = 1024 /* namespaces told apart */ };
+enum {
+    SL_QUEUE_TURNS = 1024,       /* namespaces told apart */
+    SL_QUEUE_EXPLAINS = 1 << 17, /* looks at nodes for what a round, or a look at all, explains */
+};
 
 /* How many namespaces have of something. */
 struct sl_queue_shares {

@@ -48,6 +48,8 @@ struct sl_queue_worker {
     unsigned stale;       /* of them: old */
     uint64_t leadership;  /* in which this replica plans; 0: none */
     bool heard;           /* kube-scheduler has asked about any pod */
+    size_t n_fronts;      /* 0, too, where the queue takes pods of every scheduler */
+    struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
 
     pthread_mutex_t mail; /* guards what follows */
     pthread_cond_t woken;
@@ -78,6 +80,7 @@ struct sl_queue_worker {
     size_t untold;             /* entries without a first word at that look, and newer ones */
     size_t unshown;            /* entries that had no turn to have their condition written */
     int64_t show_logged_us;    /* when it was last said that conditions cannot be written */
+    size_t explains_left;      /* looks at nodes by which this round may still explain refusals */
     unsigned ignored_left;     /* pods whose ignored words this round may still report */
     unsigned failures;         /* of releases, in a row */
     uint64_t failed_namespace; /* hash of the namespace of the first of them */

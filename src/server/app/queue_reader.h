@@ -88,6 +88,9 @@ struct sl_queue_reader {
     /* Takes a mutex for a few instructions: for filter. The sentence is shorter while a plan is
      * being made. */
     void (*status)(void *context, struct sl_str uid, struct sl_queue_status *out);
+    /* The resource for which pods of the queue wait that go before this one, which the queue does
+     * not plan; out is empty when none do. As cheap. NULL: none ever do. */
+    void (*behind)(void *context, const struct sl_pod *pod, char *out, size_t size);
     /* kube-scheduler has asked about that pod, by whatever verb. As cheap. */
     void (*heard)(void *context, struct sl_str uid);
     /* Lists the first max rows, with estimates not older than a second. Callers at the same time

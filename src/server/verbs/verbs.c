@@ -1,6 +1,9 @@
 /* Steps that several verbs have in common. */
 #include "server/verbs/verbs.h"
 
+#include <stdio.h>
+
+#include "util/data/hash.h"
 #include "util/data/vec.h"
 
 int sl_asked_take(struct sl_request *request, struct sl_asked *out)
@@ -63,6 +66,28 @@ int sl_verb_begin_args(struct sl_request *request, bool whole)
     return sl_workspace_begin(request, SL_BODY_ARGS, &sink);
 }
 
+/* A pod that names another scheduler than the queue's goes behind those that came before it and
+ * wait for its resource: it is asked about, so that it has the same kube-scheduler. */
+static const char *behind_queue(const struct sl_queue_reader *queue, const struct sl_pod *pod,
+                                const struct sl_queue_scope *scope, struct sl_queue_status *status)
+{
+    char resource[SL_PLAN_NAME_MAX] = "";
+    struct sl_str scheduler = scope->scheduler;
+    if (queue->behind != NULL && scheduler.len > 0 &&
+        pod->scheduler != sl_hash(scheduler.s, scheduler.len) &&
+        !sl_pod_is_exempt(sl_str_of(pod->namespace), pod->daemon_set, scope)) {
+        queue->behind(queue->context, pod, resource, sizeof(resource));
+    }
+    if (resource[0] == '\0') {
+        return NULL;
+    }
+    (void)snprintf(status->text, sizeof(status->text),
+                   "held: pods that came before it wait for %s in the queue; it may wait there "
+                   "with spec.schedulerName %.*s",
+                   resource, (int)scheduler.len, scheduler.s);
+    return status->text;
+}
+
 const char *sl_verb_held(const struct sl_request *request, const struct sl_pod *pod,
                          struct sl_queue_status *status)
 {
@@ -74,8 +99,10 @@ const char *sl_verb_held(const struct sl_request *request, const struct sl_pod *
     }
     /* the queue is asked first: it remembers gates that the pod has no more */
     queue->status(queue->context, sl_str_of(pod->uid), status);
-    bool queued = status->known || sl_pod_is_queued(pod, &scope);
-    return !queued || sl_queue_may_go(status) ? NULL : status->text;
+    if (!status->known && !sl_pod_is_queued(pod, &scope)) {
+        return behind_queue(queue, pod, &scope, status);
+    }
+    return sl_queue_may_go(status) ? NULL : status->text;
 }
 
 int sl_verb_ready(struct sl_request *request)

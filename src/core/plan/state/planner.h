@@ -12,7 +12,7 @@
 enum { SL_PLAN_OWNERS = 4096 /* whose pods' run times are remembered */ };
 enum { SL_PLAN_RUNS_LEAST = 3 /* of an owner, before anything counts as usual */ };
 enum {
-    SL_PLAN_MEMO = 1 << 18,  /* cached answers: does a kind of node admit a pod? */
+    SL_PLAN_MEMO = 1 << 16,  /* cached answers: does a kind of node admit a pod? */
     SL_PLAN_SLICE_MAX = 512, /* GB of the largest slice of memory; no GPU has more */
 };
 

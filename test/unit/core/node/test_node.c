@@ -277,6 +277,43 @@ static void single_with_full_gpus_has_one_layout(void **state)
     assert_int_equal(rig->made->device[0].memory_mib, 24576);
 }
 
+/* The name tells 120 GB, which are the CPU's. */
+static void single_is_of_the_board_that_has_the_profile(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          "nvidia.com/gpu.product=NVIDIA-GH200-120GB-MIG-3g.48gb nvidia.com/gpu.count=2 "
+          "nvidia.com/gpu.memory=47616 nvidia.com/mig.strategy=single",
+          "nvidia.com/gpu=2");
+    check(rig, "inferred\nnvidia.com/gpu mig 3g.48gb 2 on\n0 mig 3g.48gb@0 3g.48gb@4\n");
+    assert_int_equal(rig->made->model->memory_gib, 96);
+    given(rig,
+          "nvidia.com/gpu.product=NVIDIA-A100-PG509-200-MIG-3g.20gb nvidia.com/gpu.count=4 "
+          "nvidia.com/gpu.memory=19968 nvidia.com/mig.strategy=single",
+          "nvidia.com/gpu=4");
+    check(rig, "inferred\nnvidia.com/gpu mig 3g.20gb 4 on\n"
+               "0 mig 3g.20gb@0 3g.20gb@4\n1 mig 3g.20gb@0 3g.20gb@4\n");
+}
+
+/* Its GPU has no memory of its own: that of a unit is not known. */
+static void instances_of_thor_are_known_and_their_memory_is_not(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          "nvidia.com/gpu.product=NVIDIA-Thor nvidia.com/gpu.count=1 nvidia.com/gpu.memory=125772 "
+          "nvidia.com/mig.strategy=mixed nvidia.com/mig-2g.0gb.gfx.count=1",
+          "nvidia.com/gpu=0 nvidia.com/mig-2g.0gb.gfx=1 nvidia.com/mig-1g.0gb.me=1");
+    const struct sl_node *node = make(rig);
+    assert_string_equal(node->model->name, "Thor");
+    assert_null(node->problem);
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        assert_int_equal(node->pool[i].kind, SL_KIND_MIG);
+        assert_non_null(node->pool[i].profile);
+        assert_int_equal(node->pool[i].memory_mib, 0);
+    }
+    assert_int_equal(node->n_pools, 2);
+}
+
 static void single_that_is_not_full_is_counts(void **state)
 {
     struct node_rig *rig = *state;
@@ -681,6 +718,8 @@ int main(void)
         TEST(annotated_gpus_beyond_the_count_have_what_is_said_of_them),
         TEST(whole_gpus_beside_shared_ones_are_counts),
         TEST(single_with_full_gpus_has_one_layout),
+        TEST(single_is_of_the_board_that_has_the_profile),
+        TEST(instances_of_thor_are_known_and_their_memory_is_not),
         TEST(single_that_is_not_full_is_counts),
         TEST(single_with_replicas_shares_instances),
         TEST(single_unevenly_partitioned_is_a_problem),

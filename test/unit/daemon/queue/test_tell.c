@@ -240,9 +240,41 @@ static void a_start_at_the_end_of_time_is_told_as_any_other(void **state)
     rig_end(&rig);
 }
 
+/* To say what each node lacks takes as long as a pod's constraints compare, with the plan's lock
+ * held: a round says it of a few pods, and later ones of the rest. */
+static void refusals_that_are_dear_to_explain_are_told_little_by_little(void **state)
+{
+    static const struct sl_constraints dear = {.weight = UINT16_MAX, .digest = 1};
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    for (unsigned i = 0; i < 4; i++) {
+        const char *const names[] = {"n1", "n2", "n3", "n4"};
+        rig_node(&rig, names[i], 1);
+    }
+    rig_start(&rig);
+    (void)rig_round(&rig);
+    for (unsigned i = 0; i < 12; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "p%u", i);
+        struct sl_pod *pod =
+            rig_pod_new(&rig, &(struct rig_pod){.name = name, .gpus = 100, .gated = true});
+        pod->constraints = &dear;
+        assert_int_equal(sl_store_put_pod(rig.store, pod, NULL), 0);
+    }
+    (void)rig_round(&rig);
+    assert_in_range(rig.n_told, 1, 2 * (SL_QUEUE_EXPLAINS / (4 * (UINT16_MAX / 4)) + 1));
+    for (unsigned i = 0; i < 12; i++) {
+        (void)rig_later(&rig, 20 * SECOND);
+    }
+    assert_int_equal(rig.n_told, 12);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals_that_are_dear_to_explain_are_told_little_by_little),
         cmocka_unit_test(who_has_few_pods_is_told_among_the_first),
         cmocka_unit_test(what_cannot_be_read_of_a_pod_is_told_once_a_minute),
         cmocka_unit_test(a_start_at_the_end_of_time_is_told_as_any_other),
