@@ -69,7 +69,8 @@ def test_memory_is_converted_or_called_unknown(cluster, label, memory):
     pod = daemon.add_pod("p", {GPU: 1}, annotations={LEAST: "40Gi"})
     assert (daemon.schedule(pod, ["n"]) == "n") == (memory is not None)
     if memory is None:
-        assert "how much they have is unknown" in daemon.explain(pod)["nodes"][0]["text"]
+        told = daemon.explain(pod)["nodes"][0]
+        assert "how much they have is unknown" in told["text"] and told["largest"] is None
 
 
 def test_gke_shares_and_cuts_gpus_by_labels_of_its_own(cluster):

@@ -202,11 +202,13 @@ static bool add_annotated(struct sl_draft *draft, const struct sl_device_facts *
             device->device.model = draft->model;
         }
     }
-    if (facts->memory_mib > SL_DRAFT_MEMORY_MIB_MAX) {
+    if (facts->memory_mib > 0 && facts->memory_mib <= SL_DRAFT_MEMORY_MIB_MAX) {
+        device->device.memory_mib = facts->memory_mib;
+    } else if (sl_draft_mib(facts->memory_mib) > 0) {
+        device->device.memory_mib = sl_draft_mib(facts->memory_mib);
+    } else if (facts->memory_mib > 0) {
         sl_draft_problem_count(draft, SL_STR("annotation sliced.dev/devices: memory"),
                                facts->memory_mib, " MiB are more than any GPU has, ignored");
-    } else if (facts->memory_mib > 0) {
-        device->device.memory_mib = facts->memory_mib;
     }
     const struct sl_instance_facts *instance = facts->instances;
     for (; instance != NULL; instance = instance->next) {

@@ -161,6 +161,9 @@ void sl_draft_place(struct sl_draft *draft);
  * which do not agree with the devices. */
 void sl_draft_tie(struct sl_draft *draft);
 
+/* Returns MiB for a number of MiB, or of bytes where it can be nothing else; 0: no GPU has that. */
+int64_t sl_draft_mib(int64_t number);
+
 /* Returns the memory in MiB that the label tells; 0: it is absent, or, with a problem added, it
  * tells what no GPU has. */
 int64_t sl_draft_memory_label(struct sl_draft *draft, struct sl_str key);

@@ -20,6 +20,11 @@ static bool is_plausible(int64_t mib)
     return mib >= MEMORY_MIB_MIN && mib <= SL_DRAFT_MEMORY_MIB_MAX;
 }
 
+int64_t sl_draft_mib(int64_t number)
+{
+    return is_plausible(number) ? number : is_plausible(number / MIB) ? number / MIB : 0;
+}
+
 /* Reads MiB, as feature discovery writes them, else bytes or a quantity with a unit ("80Gi",
  * "80GB"), as people and other tools do. Returns MiB rounded down; 0: no GPU has that. */
 static int64_t memory_parse(struct sl_str text)
@@ -27,7 +32,7 @@ static int64_t memory_parse(struct sl_str text)
     struct sl_quantity bytes = {0};
     int64_t mib = 0;
     if (sl_str_to_i64(text, &mib)) {
-        return is_plausible(mib) ? mib : is_plausible(mib / MIB) ? mib / MIB : 0;
+        return sl_draft_mib(mib);
     }
     size_t len = sl_str_ends(text, SL_STR("B")) ? text.len - 1 : text.len;
     bool good = sl_quantity_parse(text.s, len, &bytes) == SL_QUANTITY_OK;

@@ -82,7 +82,8 @@ static void write_numbers(struct sl_writer *w, const struct sl_verdict *verdict)
     sl_write_member_i64(w, "asked", verdict->asked);
     sl_write_member_i64(w, "free", verdict->free);
     sl_write_member_i64(w, "capacity", verdict->capacity);
-    sl_write_member_i64(w, "largest", verdict->largest);
+    bool unknown = verdict->reason == SL_REASON_LITTLE_MEMORY && verdict->largest == 0;
+    sl_write_member_known(w, "largest", unknown ? -1 : verdict->largest);
 }
 
 /* The devices that the pod would get there, or has set aside for it. */

@@ -33,7 +33,8 @@ int sl_vis_nodes_collect(struct sl_vis_look *look, struct sl_error *err)
 {
     for (size_t i = 0; i < look->snapshot->n_nodes; i++) {
         const struct sl_view *view = look->snapshot->view[i];
-        bool has_gpus = view->node->n_pools > 0 || view->node->n_devices > 0;
+        const struct sl_node *node = view->node;
+        bool has_gpus = node->n_pools > 0 || node->n_devices > 0 || node->n_absent > 0;
         if (has_gpus && add_node(look, view, err) < 0) {
             return -1;
         }

@@ -91,7 +91,10 @@ static void annotated_memory_beyond_all_gpus_is_a_problem(void **state)
 {
     struct node_rig *rig = *state;
     given(rig, T4, "nvidia.com/gpu=1");
-    device(rig, 0, NULL)->memory_mib = INT64_C(16106127360);
+    struct sl_device_facts *only = device(rig, 0, NULL);
+    only->memory_mib = INT64_C(12884901888); /* bytes */
+    assert_int_equal(make(rig)->device[0].memory_mib, 12288);
+    only->memory_mib = INT64_C(1) << 30 << 12;
     assert_int_equal(make(rig)->device[0].memory_mib, 15360);
     assert_non_null(strstr(rig->made->problem, "more than any GPU has"));
 }
