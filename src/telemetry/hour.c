@@ -130,8 +130,8 @@ static void put_path(struct sl_buf *path, int64_t end_s, const struct sl_config_
         sl_buf_printf(&query, ",\"of\",\"%s\",\"\",\"\")", lines[i].name);
     }
     sl_buf_printf(path, "/api/v1/query_range?start=%lld&end=%lld&step=%d&query=",
-                  (long long)end_s - (SL_HISTORY_POINTS - 1) * SL_HISTORY_STEP_S, (long long)end_s,
-                  SL_HISTORY_STEP_S);
+                  (long long)end_s - (SL_HISTORY_POINTS - 1LL) * SL_HISTORY_STEP_S,
+                  (long long)end_s, SL_HISTORY_STEP_S);
     sl_url_put(path, (struct sl_str){query.data, query.len});
     sl_buf_putc(path, '\0');
     path->failed = query.failed != SL_BUF_OK ? query.failed : path->failed;
@@ -194,7 +194,7 @@ struct sl_hour *sl_hour_new(struct sl_client *client, const struct sl_config *co
     hour->answer = sl_answer_new(&options);
     empty(&hour->known);
     (void)pthread_mutex_init(&hour->lock, NULL);
-    if (hour->answer == NULL) {
+    if (hour->answer == NULL || sl_client_after(client, tick_us, tick, hour) < 0) {
         sl_hour_free(hour);
         return NULL;
     }
@@ -208,11 +208,6 @@ void sl_hour_free(struct sl_hour *hour)
         (void)pthread_mutex_destroy(&hour->lock);
         free(hour);
     }
-}
-
-int sl_hour_start(struct sl_hour *hour)
-{
-    return sl_client_after(hour->client, tick_us, tick, hour);
 }
 
 void sl_hour_read(struct sl_hour *hour, struct sl_history *out)

@@ -13,8 +13,6 @@ struct sl_hour;
  * not kept. NULL when out of memory. */
 struct sl_hour *sl_hour_new(struct sl_client *client, const struct sl_config *config);
 void sl_hour_free(struct sl_hour *hour); /* NULL is allowed */
-/* -1: out of memory, or the client is stopped. */
-int sl_hour_start(struct sl_hour *hour);
 
 /* What is known by now; the reader counts as somebody who looks. Any thread. */
 void sl_hour_read(struct sl_hour *hour, struct sl_history *out);

@@ -27,7 +27,7 @@ struct sl_telemetry {
     struct sl_kube_access access;
     struct sl_client *client;
     struct sl_answer *answer;
-    struct sl_hour *hour; /* NULL: exporters are asked */
+    struct sl_hour *hour;  /* NULL: exporters are asked */
     struct sl_past *peaks; /* lives by workload */
     struct sl_suffer suffer;
     struct sl_pod_watch watch;                  /* all NULL: nobody wants to know */

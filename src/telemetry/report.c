@@ -63,8 +63,8 @@ static const struct sl_metric rows[] = {
      AT(SL_METRIC_U64, over_pods)},
     {"sliced_telemetry_units_over_total", SL_METRIC_COUNTER,
      "Series passed over because telemetry.maxUnits are kept already, or all that their node can "
-     "have.", NULL,
-     AT(SL_METRIC_U64, over)},
+     "have.",
+     NULL, AT(SL_METRIC_U64, over)},
     {"sliced_telemetry_bytes", SL_METRIC_GAUGE, "Memory in which samples are kept.", NULL,
      AT(SL_METRIC_U64, bytes)},
     {"sliced_telemetry_work_seconds_total", SL_METRIC_COUNTER,

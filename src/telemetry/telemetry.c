@@ -121,11 +121,10 @@ void sl_telemetry_watch_pods(struct sl_telemetry *telemetry, const struct sl_pod
 
 int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err)
 {
-    bool good = telemetry->hour == NULL || sl_hour_start(telemetry->hour) == 0;
-    return !good || sl_client_after(telemetry->client, SL_ASK_SOON_US,
-                                    telemetry->exporters == NULL ? sl_telemetry_ask
-                                                                : sl_telemetry_ask_exporters,
-                                    telemetry) < 0
+    return sl_client_after(telemetry->client, SL_ASK_SOON_US,
+                           telemetry->exporters == NULL ? sl_telemetry_ask
+                                                        : sl_telemetry_ask_exporters,
+                           telemetry) < 0
                ? sl_error_nomem(err)
                : 0;
 }

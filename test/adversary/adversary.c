@@ -23,7 +23,7 @@
 #include "adversary/world.h"
 #include "chaos/wrap.h"
 
-enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 26 };
+enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 27 };
 /* Of an empty cluster: Events that are remembered, hash tables that have grown, and buffers for the
  * pages of exporters. */
 enum { KEPT_BYTES = 4 << 20, MEASURES_BYTES = 8 << 20 };
@@ -72,7 +72,7 @@ static const char *const count_names[] = {
     "relists",       "leaderships",   "checks",          "Events",
     "restarts",      "cuts ordered",  "cuts ended",      "entries too early",
     "pods rejected", "shares judged", "beyond asks",     "idlers ended",
-    "estimates",     "watches"};
+    "idlers seen",   "estimates",     "watches"};
 
 static void gather(struct sums *sums, uint64_t steps)
 {
@@ -100,6 +100,7 @@ static void gather(struct sums *sums, uint64_t steps)
                                       usage_counts.judged,
                                       usage_counts.beyond,
                                       usage_counts.ended,
+                                      usage_counts.idlers,
                                       move_counts.estimates,
                                       move_counts.watches};
     for (unsigned i = 0; i < COUNTS_MAX; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "adversary/account.h"
+#include "adversary/desks.h"
 #include "adversary/fake_time.h"
 #include "adversary/kubelet.h"
 #include "util/clock.h"
@@ -17,6 +18,7 @@ static const int64_t future_us = 5000000; /* by which a sample may be ahead of t
 struct gauge gauges[GAUGES];
 unsigned gauges_ended[GAUGES][GAUGE_WORKLOADS];
 bool gauges_lived[GAUGES][GAUGE_WORKLOADS];
+int64_t gauges_judged_us;
 int64_t gauges_clock_set_us;
 
 /* What the last answer has of each gauge. */
@@ -31,6 +33,8 @@ void gauges_begin(void)
     memset(gauges_ended, 0, sizeof(gauges_ended));
     memset(gauges_lived, 0, sizeof(gauges_lived));
     memset(told, 0, sizeof(told));
+    gauges_judged_us = 0;
+    desks_begin();
     gauges_clock_set_us = 0;
 }
 
@@ -361,6 +365,7 @@ static char *answer_question(struct rng *rng, const char *path)
                                                           "values", values));
         }
     }
+    desks_answer(result, range_of(path));
     json_t *root = json_pack("{s:s, s:{s:s, s:o}}", "status", "success", "data", "resultType",
                              "matrix", "result", result);
     char *text = json_dumps(root, JSON_COMPACT);
@@ -416,15 +421,25 @@ char *gauges_answer(struct rng *rng, const char *path)
     for (size_t i = 0; i < GAUGES; i++) {
         told[i].n = 0;
     }
-    return path[0] == '/' ? answer_question(rng, path) : answer_page(rng, path);
+    if (path[0] == '/') {
+        return answer_question(rng, path);
+    }
+    char *page = desks_page(path);
+    return page != NULL ? page : answer_page(rng, path);
+}
+
+static const struct sample *last_read(const struct gauge *gauge)
+{
+    return gauge->n_read == 0 ? NULL : &gauge->read[(gauge->n_read - 1) % GAUGE_SAMPLES];
 }
 
 static void take(struct gauge *gauge, const struct sample *sample)
 {
-    const struct sample *last = gauge_read(gauge, 0);
+    const struct sample *last = last_read(gauge);
     if (!sample->odd && sample->stamp_us <= sl_clock_real_us() + future_us &&
         (last == NULL || sample->stamp_us > last->stamp_us)) {
-        gauge->read[gauge->n_read++ % GAUGE_SAMPLES] = *sample;
+        gauge->read[gauge->n_read % GAUGE_SAMPLES] = *sample;
+        gauge->read[gauge->n_read++ % GAUGE_SAMPLES].read_us = fake_time_world_us();
     }
 }
 
@@ -447,9 +462,12 @@ void gauges_told(bool whole)
 
 const struct sample *gauge_read(const struct gauge *gauge, size_t i)
 {
-    return i < gauge->n_read && i < GAUGE_SAMPLES
-               ? &gauge->read[(gauge->n_read - 1 - i) % GAUGE_SAMPLES]
-               : NULL;
+    size_t n = gauge->n_read;
+    size_t first = n > GAUGE_SAMPLES ? n - GAUGE_SAMPLES : 0;
+    while (n > first && gauge->read[(n - 1) % GAUGE_SAMPLES].read_us > gauges_judged_us) {
+        n--;
+    }
+    return i < n - first ? &gauge->read[(n - 1 - i) % GAUGE_SAMPLES] : NULL;
 }
 
 void gauges_clock_set(void)

@@ -26,8 +26,9 @@ struct sample {
     int64_t taken_us; /* by the world's clock */
     int64_t stamp_us; /* by the exporter's */
     int64_t used_mib;
-    int busy; /* permille */
-    bool odd; /* it is told as NaN, or in bytes */
+    int busy;        /* permille */
+    int64_t read_us; /* by the world's clock, when the daemon was told */
+    bool odd;        /* it is told as NaN, or in bytes */
 };
 
 /* A pod, and what it does. */
@@ -77,7 +78,9 @@ struct tenant *gauge_tenant(struct gauge *gauge, const char *uid); /* NULL: it i
 struct tenant *gauge_place(struct gauge *gauge, const json_t *pod);
 /* All that happens by now. */
 void gauges_act(struct rng *rng);
-/* The i-th last sample that was read; NULL: there are fewer. */
+/* What was read later than that the daemon has not judged yet. */
+extern int64_t gauges_judged_us;
+/* The i-th last sample that was read, and judged; NULL: there are fewer. */
 const struct sample *gauge_read(const struct gauge *gauge, size_t i);
 
 /* Answers Prometheus' question, or that for an exporter's page; NULL: nobody is there. The caller

@@ -542,6 +542,7 @@ const struct move moves[] = {
     {"foreign-share", MOVE_ALONE, 5, usage_add_foreign, IN_USAGE},
     {"end-share", MOVE_ALONE, 30, end_pod, IN_USAGE},
     {"quiet", MOVE_ALONE, 4, usage_quiet, IN_USAGE},
+    {"desk", MOVE_ALONE, 90, usage_desk, IN_USAGE},
 };
 
 const size_t n_moves = sizeof(moves) / sizeof(moves[0]);

@@ -6,6 +6,7 @@
 
 #include "adversary/account.h"
 #include "adversary/checks.h"
+#include "adversary/desks.h"
 #include "adversary/fake_time.h"
 #include "adversary/gauges.h"
 #include "adversary/verbs.h"
@@ -28,6 +29,7 @@ struct usage_counts usage_counts;
 static struct {
     enum { BY_ASKS, BY_CBP, BY_CBP_PP, BY_PEAKS } sharing;
     int64_t interval_us, stale_us, idle_us, deadline_us;
+    bool pages; /* exporters are asked, and judged when the next round begins */
     unsigned born;
 } usage;
 
@@ -41,11 +43,12 @@ void usage_configure(struct rng *rng, char *out, size_t size)
     usage.stale_us = 90 * second_us;
     usage.idle_us = 60 * second_us;
     usage.deadline_us = rng_chance(rng, 50) ? 0 : 60 * second_us;
+    usage.pages = !rng_chance(rng, 70);
     (void)snprintf(out, size,
                    "telemetry: {%s, sharing: %s, interval: %us, idleAfter: 60s, idleDeadline: "
                    "%us, window: %u}\n",
-                   rng_chance(rng, 70) ? "url: \"http://prometheus:9090\""
-                                       : "exporters: \"http://{node}:9400/metrics\"",
+                   usage.pages ? "exporters: \"http://{node}:9400/metrics\""
+                               : "url: \"http://prometheus:9090\"",
                    sharing[usage.sharing], interval, (unsigned)(usage.deadline_us / second_us),
                    rng_chance(rng, 50) ? 20 : 60);
 }
@@ -174,10 +177,18 @@ static void judge(struct gauge *gauge, const json_t *pod)
     }
 }
 
+/* The clock was set, and what was judged before counts until the next time. */
+static bool is_of_before(void)
+{
+    int64_t judged_us = gauges_clock_set_us + 2 * usage.interval_us + slack_us;
+    return gauges_clock_set_us > 0 && fake_time_world_us() < judged_us;
+}
+
 void usage_nominates(const json_t *pod, const char *node)
 {
     struct gauge *gauge = gauge_find(node);
-    if (gauge != NULL && gauge_ask(gauge, pod) > 0 && !gauge->unsure && !world.unsure) {
+    if (gauge != NULL && gauge_ask(gauge, pod) > 0 && !gauge->unsure && !world.unsure &&
+        !is_of_before()) {
         judge(gauge, pod);
     }
 }
@@ -222,6 +233,10 @@ void usage_patched(const json_t *pod, const json_t *patch)
     const struct gauge *gauge = gauge_find(text_of(pod, "spec", "nodeName"));
     int64_t before = deadline_of(pod);
     int64_t after = deadline_of(patch);
+    if (after >= 0 && after < before && desk_works(text_of(pod, "metadata", "uid"))) {
+        check_failed("%s is ended, though it works: deadline %lld s",
+                     text_of(pod, "metadata", "name"), (long long)after);
+    }
     if (gauge == NULL || before < 0 || after < 0 || after >= before) {
         return;
     }
@@ -321,12 +336,58 @@ void usage_quiet(struct rig *rig)
     world_unlock();
 }
 
+void usage_desk(struct rig *rig)
+{
+    world_lock();
+    switch (rng_below(&rig->rng, 12)) {
+    case 0:
+        desk_add(&rig->rng);
+        break;
+    case 1:
+        desk_relabel(&rig->rng);
+        break;
+    case 2:
+        if (rng_chance(&rig->rng, 40)) {
+            desk_lose(&rig->rng);
+        }
+        break;
+    default:
+        desk_sit(&rig->rng);
+        break;
+    }
+    world_unlock();
+}
+
 void usage_go_on(struct rig *rig)
 {
     world_lock();
     gauges_act(&rig->rng);
     world_unlock();
     rig_measure(rig);
+    world_lock();
+    gauges_judged_us = usage.pages ? fake_time_world_us() - usage.interval_us : INT64_MAX;
+    world_unlock();
+}
+
+/* Nobody says of a pod that works that it idles: what is stale says nothing. */
+static void check_idlers(const json_t *root)
+{
+    enum { OLD_S = 150 }; /* more than what is stale, and than clocks are apart */
+    size_t i = 0;
+    const json_t *item = NULL;
+    bool set = gauges_clock_set_us > fake_time_world_us() - 300 * second_us;
+    json_array_foreach(json_object_get(root, "items"), i, item)
+    {
+        const char *name = json_string_value(json_object_get(item, "name"));
+        const json_t *idle = json_object_get(item, "idleSeconds");
+        if (name != NULL && json_is_integer(idle) && json_integer_value(idle) > OLD_S && !set) {
+            usage_counts.idlers++;
+            if (desk_works_by_name(name)) {
+                check_failed("%s works, and is said to idle for %lld s", name,
+                             (long long)json_integer_value(idle));
+            }
+        }
+    }
 }
 
 void usage_check(struct rig *rig)
@@ -339,6 +400,9 @@ void usage_check(struct rig *rig)
         if (reply.status != 200 || root == NULL) {
             check_failed("GET %s is answered %u: %.2000s", paths[i], reply.status, reply.text);
         }
+        world_lock();
+        check_idlers(root);
+        world_unlock();
         json_decref(root);
         http_reply_free(&reply);
     }

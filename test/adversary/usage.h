@@ -17,6 +17,7 @@ void usage_lose_gauge(struct rig *rig);
 void usage_add_pod(struct rig *rig);
 void usage_add_foreign(struct rig *rig);
 void usage_quiet(struct rig *rig); /* an exporter tells nothing for a while, or names others */
+void usage_desk(struct rig *rig);  /* of pods that say they are others: desks.h */
 void usage_go_on(struct rig *rig);
 void usage_check(struct rig *rig);
 
@@ -31,6 +32,7 @@ void usage_patched(const json_t *pod, const json_t *patch);
 
 struct usage_counts {
     _Atomic uint64_t judged, beyond, ended; /* beyond: given more than what the asks leave */
+    _Atomic uint64_t idlers;                /* pods that were said to idle, time and again */
 };
 extern struct usage_counts usage_counts;
 

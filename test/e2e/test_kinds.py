@@ -181,8 +181,27 @@ def test_mps_and_plugins_that_give_one_replica_a_request(cluster, gated):
     held(cluster, daemon, pod("big-client", {GPU: 1}, "mps", gpu_memory="4Gi"),
          "the largest has 3840 MiB")
     held(cluster, daemon, pod("two", {GPU: 2}), "gives a container one replica at most")
-    places = place(cluster, daemon, *(pod(f"one-{i}", {GPU: 1}, "strict") for i in range(2)))
-    assert set(places) == {"one-0", "one-1"}
+    pair = pod("pair", {GPU: 1}, "strict")  # each container is judged alone
+    pair["spec"]["containers"].append({**pair["spec"]["containers"][0], "name": "side"})
+    places = place(cluster, daemon, pair, *(pod(f"one-{i}", {GPU: 1}, "strict") for i in range(2)))
+    assert set(places) == {"pair", "one-0", "one-1"}
+
+
+def test_what_a_device_class_offers_is_said_to_be_so(cluster, gated):
+    classes = "/apis/resource.k8s.io/v1/deviceclasses"
+    cluster.plane.post(classes, {
+        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "e2e-mig"},
+        "spec": {"extendedResourceName": f"{MIG}1g.5gb", "selectors": [{"cel": {"expression": "true"}}]}})
+    try:
+        cluster.add(gpus.whole("whole"))
+        daemon = gated()
+        held(cluster, daemon, pod("by-class", {f"{MIG}1g.5gb": 1}), "a DeviceClass offers it (DRA)")
+        held(cluster, daemon, pod("by-nobody", {f"{MIG}2g.10gb": 1}), "not offered by this node")
+        wait_for("the queue says so", lambda: {
+            row["name"]: row["reason"] for row in daemon.json("/api/v1/queue")["items"]} == {
+                "by-class": "DeviceClass", "by-nobody": "Never"})
+    finally:
+        cluster.plane.delete(f"{classes}/e2e-mig")
 
 
 # ---- shares of memory ----

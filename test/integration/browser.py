@@ -13,7 +13,7 @@ import time
 DEADLINE_S = 60
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the protocol's own name for one
 KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "ArrowDown": "\ue015", "ArrowRight": "\ue014",
-        "ArrowLeft": "\ue012", "End": "\ue010", "Shift": "\ue008"}
+        "ArrowLeft": "\ue012", "End": "\ue010", "Home": "\ue011", "Shift": "\ue008"}
 
 
 class Browser:

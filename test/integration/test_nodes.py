@@ -90,6 +90,16 @@ def test_gke_shares_and_cuts_gpus_by_labels_of_its_own(cluster):
         "nvidia.com/gpu: 2 asked, this node's device plugin gives a container one replica at most", True)
 
 
+def test_what_a_device_class_offers_is_not_called_offered_by_nobody(cluster):
+    by_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},
+                "spec": {"extendedResourceName": GPU, "selectors": [{"cel": {"expression": "true"}}]}}
+    daemon = cluster(node("bare", {}, {"cpu": "8"}), by_class, node("plugin", H100, {GPU: "1"}))
+    assert judged(daemon, {GPU: 1}, "bare") == (
+        "nvidia.com/gpu: a DeviceClass offers it (DRA), whose devices sliced does not schedule", False)
+    assert judged(daemon, {"nvidia.com/mig-1g.5gb": 1}, "bare")[1]
+    assert daemon.schedule(daemon.add_pod("p", {GPU: 1}), ["bare", "plugin"]) == "plugin"
+
+
 AWAY = node("away", {**H100, "nvidia.com/gpu.count": "8"}, {GPU: "0"}, {GPU: "8"})
 SOME = node("some", {**H100, "nvidia.com/gpu.count": "8"}, {GPU: "2"}, {GPU: "8"})
 FRESH = node("fresh", {"nvidia.com/gpu.present": "true"}, {"cpu": "8"})

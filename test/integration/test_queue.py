@@ -236,7 +236,7 @@ def waiting(daemon, name, count, created="2026-11-20T08:00:00Z", **spec):
     pod = pod_of(name, {MIG: count}, creationTimestamp=created)
     pod["spec"] |= {"schedulerName": OURS, **spec}
     pod["metadata"]["uid"] = daemon.add(pod)["uid"]
-    assert [row for row in daemon.get("/api/v1/queue").json["items"] if row["name"] == name]  # it is planned for
+    eventually(lambda: [row for row in daemon.get("/api/v1/queue").json["items"] if row["name"] == name])
     return pod
 
 

@@ -132,9 +132,10 @@ static unsigned tell_all(struct sl_waiting *waiting, const struct sl_snapshot *s
 {
     unsigned told = 0;
     unsigned looks = 0;
+    size_t explained = 0;
     size_t i = 0;
     for (; i < waiting->n && told < waiting->options.max_told &&
-           looks < SCAN_PER_TOLD * waiting->options.max_told;
+           looks < SCAN_PER_TOLD * waiting->options.max_told && explained < SL_EXPLAINS_MAX;
          i++) {
         const struct sl_pod *pod = waiting->pod[(waiting->next + i) % waiting->n];
         struct told *last = told_of(waiting, pod);
@@ -146,6 +147,7 @@ static unsigned tell_all(struct sl_waiting *waiting, const struct sl_snapshot *s
         if (fits_somewhere(snapshot, pod)) {
             last->said = SAID_FITS;
         } else if (sl_explain_init(&explain, snapshot, pod, score, NULL) == 0) {
+            explained += sl_explain_cost(snapshot, pod);
             owner_tell(waiting, &explain, last, now_us);
             sl_explain_free(&explain);
             told++;

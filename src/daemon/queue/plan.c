@@ -10,6 +10,7 @@
 #include "daemon/queue/report.h"
 #include "daemon/queue/tell.h"
 #include "daemon/queue/worker.h"
+#include "server/api/explain.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/time.h"
@@ -448,7 +449,7 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
 {
     int64_t begin_ns = sl_clock_monotonic_ns();
     worker->ignored_left = SL_QUEUE_TOLD;
-    worker->explains_left = SL_QUEUE_EXPLAINS;
+    worker->explains_left = SL_EXPLAINS_MAX;
     if (!read_mail(worker, mail, now_us) || worker->unread) {
         worker->unread = !read_all(worker, now_us);
     }

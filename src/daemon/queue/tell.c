@@ -18,9 +18,8 @@ enum {
     TOLD_PER_SECOND = SL_QUEUE_TOLD,
     TOLD_AT_ONCE = 200, /* after a longer rest */
     MOVED_FACTOR = 2,
-    REST = 50,   /* times as long as a look at all took */
-    MATCHES = 4, /* expressions and values that cost as much as a look at a node */
-    TURN = 16,   /* looks after which a namespace has its turn before others have more */
+    REST = 50, /* times as long as a look at all took */
+    TURN = 16, /* looks after which a namespace has its turn before others have more */
 };
 
 static const int64_t grace_us = 2 * SL_SECOND_US;    /* most are bound by then */
@@ -52,22 +51,17 @@ static bool owner_tell(const struct sl_queue_worker *worker, const struct sl_pod
     return worker->options.tell == NULL || worker->options.tell(worker->options.context, &note);
 }
 
-/* What it costs to say what each node lacks for the pod, in looks at a node. */
-static size_t cost_of(const struct sl_queue_worker *worker, const struct sl_pod *pod)
-{
-    size_t each = 1 + (pod->constraints == NULL ? 0 : pod->constraints->weight / MATCHES);
-    return worker->snapshot == NULL ? 0 : worker->snapshot->n_nodes * each;
-}
-
 /* Explains, for a pod that no node could ever take, what each node lacks. */
 static bool reason_explain(struct sl_queue_worker *worker, const struct sl_pod *pod, char *out,
                            size_t size)
 {
     struct sl_explain found;
-    size_t cost = cost_of(worker, pod);
+    if (worker->snapshot == NULL) {
+        return false;
+    }
+    size_t cost = sl_explain_cost(worker->snapshot, pod);
     worker->explains_left -= cost < worker->explains_left ? cost : worker->explains_left;
-    if (worker->snapshot == NULL ||
-        sl_explain_init(&found, worker->snapshot, pod, &worker->config.score, NULL) < 0) {
+    if (sl_explain_init(&found, worker->snapshot, pod, &worker->config.score, NULL) < 0) {
         return false;
     }
     sl_explain_why(&found, out, size);
@@ -556,7 +550,7 @@ void sl_queue_tell_all(struct sl_queue_worker *worker, int64_t now_us)
     int64_t begin_us = sl_queue_cpu_us();
     worker->told_round_us = now_us;
     worker->ignored_left = round.events.left;
-    worker->explains_left = SL_QUEUE_EXPLAINS;
+    worker->explains_left = SL_EXPLAINS_MAX;
     if (sl_planner_estimate(worker->planner, now_us, NULL) == 0) {
         worker->estimated_us = now_us;
     }

@@ -4,10 +4,7 @@
 
 #include "daemon/queue/entry.h"
 
-enum {
-    SL_QUEUE_TURNS = 1024,       /* namespaces told apart */
-    SL_QUEUE_EXPLAINS = 1 << 17, /* looks at nodes for what a round, or a look at all, explains */
-};
+enum { SL_QUEUE_TURNS = 1024 /* namespaces told apart */ };
 
 /* How many namespaces have of something. */
 struct sl_queue_shares {

@@ -29,15 +29,18 @@ static void on_class(void *context, const struct sl_object *object)
 static void on_done(void *context, bool ok, const struct sl_error *err)
 {
     struct sl_dra_classes *classes = context;
+    bool failed = !ok && err->code != SL_ERR_NOTFOUND;
     if (ok) {
         sl_store_set_dra(classes->options.store, &classes->dra);
-    } else if (err->code != SL_ERR_NOTFOUND && !classes->complained) {
+    } else if (failed && !classes->complained) {
         sl_log(SL_LOG_WARN, "DeviceClasses cannot be read: what they offer is told as not offered",
                "reason", err->message, (char *)NULL);
     }
-    classes->complained = !ok;
+    classes->complained = failed;
+    int64_t every_us = classes->options.every_us;
     /* refused only when the client ends */
-    (void)sl_client_after(classes->options.client, classes->options.every_us, read_now, classes);
+    (void)sl_client_after(classes->options.client, failed ? every_us / 4 : every_us, read_now,
+                          classes);
 }
 
 static void read_now(void *context)

@@ -32,7 +32,13 @@ struct sl_explain {
                                  * nodes that never will, last nodes without the resource */
 };
 
-enum { SL_EXPLAIN_TEXT_MAX = 512 };
+enum {
+    SL_EXPLAIN_TEXT_MAX = 512,
+    SL_EXPLAINS_MAX = 1 << 17, /* of sl_explain_cost: what one round says of its own accord */
+};
+
+/* What it costs to judge all nodes for the pod, in looks at a node. */
+size_t sl_explain_cost(const struct sl_snapshot *snapshot, const struct sl_pod *pod);
 
 /* Judges all nodes. -1 with *err set when out of memory. snapshot and pod are borrowed. */
 int sl_explain_init(struct sl_explain *explain, const struct sl_snapshot *snapshot,

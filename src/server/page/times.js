@@ -71,7 +71,7 @@ export class Times {
 
     // A part and, where it is unfolded, its parts, which are made no sooner than that.
     add(row, parent, place, size) {
-        row.id = (parent ? parent.id + "/" : "") + row.name;
+        row.id = (parent ? parent.id + "/" : "") + (row.key ?? row.name);
         Object.assign(row, { parent: parent?.id, level: parent ? parent.level + 1 : 1, place, size });
         this.rows.push(row);
         if (row.parts && (this.found !== "" || this.open.has(row.id))) {
@@ -111,7 +111,7 @@ export class Times {
         const nodes = this.nodes.map((node) => [node, node.runs.filter(matches)])
             .filter(([node, runs]) => runs.length > 0 || (node.devices.length > 0 && node.name.includes(this.found)));
         this.bars = waiting.concat(nodes.flatMap(([, runs]) => runs));
-        return [...waiting.length === 0 ? [] : [this.group(this.waits.total + " wait", waiting, [waiting.slice(0, 20)], () => this.podRows(waiting))],
+        return [...waiting.length === 0 ? [] : [this.group(this.waits.total + " wait", waiting, [waiting.slice(0, 20)], () => this.podRows(waiting), { key: "waiting pods" })],
             ...nodes.map(([node, runs]) => this.nodeRow(node, runs))];
     }
 
@@ -153,8 +153,8 @@ export class Times {
         const open = row.parts ? { "aria-expanded": String(this.found !== "" || this.open.has(row.id)) } : {};
         const made = element("div", "", { role: "treeitem", id: "line-" + at, "data-row": at, "data-id": row.id, title: row.text, "aria-label": row.text,
             "aria-level": row.level, "aria-posinset": row.place, "aria-setsize": row.size, "aria-selected": String(row.id === this.chosen), ...open });
-        const name = element("span", row.name, { class: "name" });
-        name.append(element("span", row.told ?? "", { class: "small" }));
+        const name = element("span", "", { class: "name" });
+        name.append(element("span", row.name), element("span", row.told ?? "", { class: "small" }));
         made.append(name, this.barsOf(row));
         return made;
     }

@@ -52,6 +52,10 @@ static int take_whole(void *context, struct sl_error *err)
     if (sl_vec_reserve(&c->whole_end, &c->whole_cap, c->n, sizeof(*c->whole_end)) < 0) {
         return sl_error_nomem(err);
     }
+    if (request->reply.failed == SL_BUF_FULL) { /* there will be a refusal: that takes no room */
+        sl_buf_free(&request->reply);
+        request->reply.failed = SL_BUF_FULL;
+    }
     c->whole_end[c->n - 1] = request->reply.len;
     return 0;
 }

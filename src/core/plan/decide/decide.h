@@ -5,7 +5,6 @@
 #include "core/plan/nodes/nodes.h"
 
 enum {
-    SL_PLAN_CHECKS = 1 << 20,   /* nodes that one run looks at; the next run goes on */
     SL_PLAN_SEARCH = 8,         /* cost of a search, in nodes, beside those it looks at */
     SL_PLAN_RESERVE_TRIES = 16, /* failed reservations of a lane in one run */
     SL_PLAN_EXACT_MAX = 256,    /* nodes searched device by device for one reservation */

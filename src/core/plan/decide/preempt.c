@@ -18,7 +18,7 @@ static bool fits_without_lower(struct sl_plan_run *run, const struct sl_plan_nod
     const struct sl_view *view = node->view;
     const struct sl_ask *ask = &pod->class->ask->ask;
     struct sl_scratch scratch;
-    sl_plan_spend(run, 1);
+    sl_plan_spend(run, 1 + view->n_residents);
     if (!sl_plan_is_enough(view, ask) || !sl_plan_admits(run, pod->class, node->node)) {
         return false;
     }
@@ -32,18 +32,25 @@ static bool fits_without_lower(struct sl_plan_run *run, const struct sl_plan_nod
     return sl_choose_on(&scratch, ask, NULL, NULL);
 }
 
+/* Is there something left of the run for the pod's namespace? Else a later one looks. */
+static bool may_search(const struct sl_plan_run *run, const struct sl_plan_pod *pod)
+{
+    return run->checks > 0 && !sl_plan_is_spent(run, pod->space);
+}
+
 static bool could_preempt(struct sl_plan_run *run, const struct sl_plan_pod *pod)
 {
+    bool could = false;
     if (pod->pod->never_preempts || pod->preemptive) {
         return false;
     }
-    for (size_t i = 0; i < run->planner->n_nodes; i++) {
+    sl_plan_charge(run, pod->space);
+    for (size_t i = 0; i < run->planner->n_nodes && !could; i++) {
         const struct sl_plan_node *node = run->planner->node[i];
-        if (node->least_priority < pod->item.priority && fits_without_lower(run, node, pod)) {
-            return true;
-        }
+        could = node->least_priority < pod->item.priority && fits_without_lower(run, node, pod);
     }
-    return false;
+    sl_plan_charge(run, NULL);
+    return could;
 }
 
 static void watch_preemptor(struct sl_planner *planner, struct sl_plan_lane *lane,
@@ -70,7 +77,8 @@ void sl_plan_preempt(struct sl_plan_run *run, struct sl_plan_lane *lane)
 {
     for (uint32_t i = 0; i < lane->n_queue && i < SL_PLAN_PREEMPT_MAX; i++) {
         struct sl_plan_pod *pod = lane->queue[i];
-        if (sl_plan_reason(run->planner, pod) == SL_HOLD_NO_ROOM && could_preempt(run, pod)) {
+        if (sl_plan_reason(run->planner, pod) == SL_HOLD_NO_ROOM && may_search(run, pod) &&
+            could_preempt(run, pod)) {
             begin_preempting(run, lane, pod);
             return;
         }

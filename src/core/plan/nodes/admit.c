@@ -34,6 +34,14 @@ static uint64_t site_of(const struct sl_constraints *constraints, const struct s
     return by_name ? sl_mix_text(node->own_digest, node->name) : node->site_digest;
 }
 
+/* What it costs to ask the constraints. On all nodes together no more than a quarter of a run, or a
+ * search would never come to its end. */
+static size_t weight_of(const struct sl_planner *planner, const struct sl_plan_class *class)
+{
+    const size_t most = SL_PLAN_CHECKS / 4 / (planner->n_nodes + 1);
+    return class->weight < most ? class->weight : most;
+}
+
 bool sl_plan_admits(struct sl_plan_run *run, const struct sl_plan_class *class,
                     const struct sl_node *node)
 {
@@ -43,7 +51,7 @@ bool sl_plan_admits(struct sl_plan_run *run, const struct sl_plan_class *class,
     uint64_t slot = (pod ^ (site * UINT64_C(0x9e3779b97f4a7c15))) >> 20;
     struct sl_plan_memo *memo = &run->planner->memo[slot % SL_PLAN_MEMO];
     if (memo->pod != pod || (memo->site & ~UINT64_C(1)) != site) {
-        sl_plan_spend(run, class->weight);
+        sl_plan_spend(run, weight_of(run->planner, class));
         bool admits = sl_constraints_admit(constraints, node) == SL_CONSTRAINT_NONE;
         *memo = (struct sl_plan_memo){.pod = pod, .site = site | admits};
     }

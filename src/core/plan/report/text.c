@@ -322,7 +322,8 @@ size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, 
         sl_text_puts(&text, row->node != NULL ? row->node : "unknown");
         put_silence(&text, row, now_us);
     } else if (row->state == SL_QUEUE_HELD || row->state == SL_QUEUE_RELEASED) {
-        bool queued = row->reason != SL_HOLD_EXPIRED && row->reason != SL_HOLD_NEVER;
+        bool queued = row->reason != SL_HOLD_EXPIRED && row->reason != SL_HOLD_NEVER &&
+                      row->reason != SL_HOLD_DEVICE_CLASS;
         if (queued) {
             put_ahead(&text, row);
         }

@@ -5,6 +5,8 @@
 
 #include "core/plan/state/planner.h"
 
+enum { SL_PLAN_CHECKS = 1 << 20 /* looks at nodes of one run; the next run goes on */ };
+
 struct sl_plan_run {
     struct sl_planner *planner;
     const struct sl_demand *demand; /* may be NULL */

@@ -309,6 +309,36 @@ static void a_run_that_has_looked_enough_is_followed_by_the_next_at_once(void **
     assert_string_equal(plan_rig_state(rig, "last"), "Nominated None");
 }
 
+/* Pods that might preempt, which no node admits: to find that out costs a good part of a run each.
+ */
+static void the_search_for_victims_is_bounded_with_the_run(void **state)
+{
+    struct plan_rig *rig = *state;
+    for (unsigned i = 0; i < PLAN_NODES; i++) {
+        char name[PLAN_NAME];
+        char pod[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "n%02u", i);
+        (void)snprintf(pod, sizeof(pod), "x%02u", i);
+        plan_rig_node(rig, name, 1)->node.site_digest = 2 * (i + 1);
+        plan_rig_run_on(rig, pod, name, 1, 1000);
+    }
+    for (unsigned i = 0; i < SL_PLAN_PREEMPT_MAX; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "dear%u", i);
+        struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 1, 100);
+        p->constraints =
+            (struct sl_constraints){.affinity = true, .weight = UINT16_MAX, .digest = 100 + i};
+        p->pod.constraints = &p->constraints;
+        p->pod.namespace = "greedy";
+        p->pod.priority = 1000;
+        plan_rig_put(rig, p);
+    }
+    plan_rig_cluster(rig);
+    uint64_t looked = rig->planner->looked;
+    assert_string_equal(plan_rig_run(rig, 10), "");
+    assert_in_range(rig->planner->looked - looked, 1, 3 * (SL_PLAN_CHECKS / 2));
+}
+
 /* In lanes of several widths a latest start takes a look ahead at all who wait. */
 static void rows_share_one_look_ahead(void **state)
 {
@@ -355,6 +385,7 @@ int main(void)
         PLAN_TEST(pods_that_their_constraints_exclude_look_at_what_has_changed),
         PLAN_TEST(a_namespace_leaves_some_of_each_run_to_others),
         PLAN_TEST(a_run_that_has_looked_enough_is_followed_by_the_next_at_once),
+        PLAN_TEST(the_search_for_victims_is_bounded_with_the_run),
         PLAN_TEST(rows_share_one_look_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

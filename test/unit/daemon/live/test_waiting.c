@@ -2,6 +2,8 @@
 #include "../../server/rig.h"
 
 #include "daemon/live/waiting.h"
+#include "server/api/explain.h"
+#include "sliced/constraint.h"
 
 #define GPU "nvidia.com/gpu"
 
@@ -141,6 +143,39 @@ static void a_round_has_an_end_and_the_next_goes_on(void **state)
     sl_store_free(store);
 }
 
+/* What pods' constraints compare ends a round, too. */
+static void a_round_of_dear_pods_ends_sooner(void **state)
+{
+    static const struct sl_constraints dear = {.weight = UINT16_MAX, .digest = 1};
+    const int64_t now = (int64_t)HOUR * SECOND;
+    (void)state;
+    struct sl_store *store = rig_store(RIG_NODE("n1", GPU, "1") RIG_NODE("n2", GPU, "1")
+                                           RIG_NODE("n3", GPU, "1") RIG_NODE("n4", GPU, "1"));
+    struct sl_waiting *waiting = open_waiting(store, 10);
+    for (unsigned i = 0; i < 8; i++) {
+        char name[16];
+        struct sl_pair limit = {SL_STR(GPU), SL_STR("2"), NULL};
+        struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
+        (void)snprintf(name, sizeof(name), "p%u", i);
+        const struct sl_pod_facts facts = {.namespace = SL_STR("default"),
+                                           .name = sl_str_of(name),
+                                           .uid = sl_str_of(name),
+                                           .containers = &container};
+        struct sl_pod *pod = sl_pod_new(&facts, NULL);
+        assert_non_null(pod);
+        pod->constraints = &dear;
+        assert_int_equal(sl_store_put_pod(store, pod, NULL), 0);
+    }
+    unsigned first = sl_waiting_round(waiting, &score, now);
+    assert_in_range(first, 1, SL_EXPLAINS_MAX / (4 * (UINT16_MAX / 4)) + 1);
+    for (unsigned i = 0; i < 8; i++) {
+        (void)sl_waiting_round(waiting, &score, now);
+    }
+    assert_int_equal(g.n, 8);
+    sl_waiting_free(waiting);
+    sl_store_free(store);
+}
+
 static void put_pod(struct sl_store *store, const char *name, const char *count)
 {
     struct sl_error err = {.code = SL_ERR_NONE};
@@ -186,6 +221,7 @@ int main(void)
         cmocka_unit_test(young_pods_are_left_alone),
         cmocka_unit_test(what_was_not_taken_is_told_in_the_next_round),
         cmocka_unit_test(a_round_has_an_end_and_the_next_goes_on),
+        cmocka_unit_test(a_round_of_dear_pods_ends_sooner),
         cmocka_unit_test(pods_behind_many_have_their_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

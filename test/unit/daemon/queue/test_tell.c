@@ -1,6 +1,8 @@
 /* What owners of waiting pods are told after the first word, and what not. */
 #include "queue_rig.h"
 
+#include "server/api/explain.h"
+
 /* A node of one GPU on which a pod runs for an hour, and one that waits and was told so. */
 static void begin_told(struct queue_rig *rig, struct rig_pod waits)
 {
@@ -263,7 +265,7 @@ static void refusals_that_are_dear_to_explain_are_told_little_by_little(void **s
         assert_int_equal(sl_store_put_pod(rig.store, pod, NULL), 0);
     }
     (void)rig_round(&rig);
-    assert_in_range(rig.n_told, 1, 2 * (SL_QUEUE_EXPLAINS / (4 * (UINT16_MAX / 4)) + 1));
+    assert_in_range(rig.n_told, 1, 2 * (SL_EXPLAINS_MAX / (4 * (UINT16_MAX / 4)) + 1));
     for (unsigned i = 0; i < 12; i++) {
         (void)rig_later(&rig, 20 * SECOND);
     }

@@ -102,6 +102,12 @@ static void what_a_device_class_offers_is_waited_for_and_said_to_be_so(void **st
     sl_planner_set_dra(rig->planner, &dra);
     assert_string_equal(reason_of(rig, "dra"), "DeviceClass");
     assert_string_equal(plan_rig_state(rig, "dra"), "Held DeviceClass");
+    struct sl_queue_row row;
+    char text[256];
+    assert_true(plan_rig_row(rig, "dra", &row));
+    (void)sl_queue_text(&row, rig->now_us, text, sizeof(text));
+    assert_string_equal(text, "held: a DeviceClass offers its resource (DRA), whose devices sliced "
+                              "does not schedule");
     assert_string_equal(reason_of(rig, "never"), "Never");
     assert_string_equal(reason_of(rig, "large"), "Never");
     dra.n = 0;

@@ -194,6 +194,11 @@ static void constraints_are_tried_once_on_each_kind_of_node(void **state)
     n1->node.own_digest = 2;
     assert_true(sl_plan_admits(&run, class, &n1->node));
     assert_int_equal(run.checks, 0);
+    class->weight = UINT32_MAX; /* what all nodes cost leaves most of a run */
+    run.checks = SL_PLAN_CHECKS;
+    n1->node.own_digest = 3;
+    assert_true(sl_plan_admits(&run, class, &n1->node));
+    assert_in_range(run.checks, SL_PLAN_CHECKS / 4 * 3, SL_PLAN_CHECKS - 1);
     sl_plan_class_unref(rig->planner, class);
 }
 
