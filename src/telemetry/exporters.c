@@ -10,15 +10,16 @@
 #include "telemetry/scrape.h"
 #include "util/clock.h"
 
-enum { URL_MAX_BYTES = 4096, SLOW_AT_ONCE = SL_EXPORTERS_AT_ONCE * 3 / 4 };
+enum { URL_MAX_BYTES = 4096, SLOW_AT_ONCE = SL_EXPORTERS_AT_ONCE * 3 / 4, OWED = 2 };
 
 /* Of one node; in a line, or at a place. Times are of the monotonic clock. */
 struct sl_exporter {
     struct sl_exporter *next; /* in its line */
     int64_t due_us;           /* it is not asked before */
     int64_t asked_us;
-    bool ended; /* it was asked, and has answered or failed */
-    bool quick; /* the last time it answered within half an interval */
+    bool ended;   /* it was asked, and has answered or failed */
+    bool quick;   /* it answers within half an interval, as far as is known */
+    uint8_t owed; /* so many such answers in a row until that is believed */
     char trouble[SL_TROUBLE_MAX];
     char name[];
 };
@@ -202,7 +203,9 @@ static void exporter_end(struct sl_telemetry *telemetry, struct sl_exporter *exp
     int64_t interval_us = telemetry->config->telemetry.interval_us;
     sl_telemetry_count(telemetry, exporter->name, status, err, exporter->trouble);
     exporter->ended = true;
-    exporter->quick = err == NULL && now_us - exporter->asked_us < interval_us / 2;
+    bool quickly = err == NULL && now_us - exporter->asked_us < interval_us / 2;
+    exporter->owed = !quickly ? OWED : exporter->owed > 0 ? exporter->owed - 1 : 0;
+    exporter->quick = exporter->owed == 0;
     line_join(telemetry->exporters, exporter, now_us + interval_us);
 }
 

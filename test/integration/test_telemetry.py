@@ -317,6 +317,26 @@ def test_a_label_of_a_pod_makes_no_other_pod_idle_nor_hides_its_own_idleness(als
         fake.stop()
 
 
+@pytest.mark.parametrize("label", [{"hostname": "t4-2"}, {"GPU_I_ID": "3", "GPU_I_PROFILE": "1g.5gb"}])
+def test_a_label_of_a_pod_takes_its_gpu_neither_to_another_node_nor_away(label):
+    """The exporter does not know the node's name, and Prometheus does."""
+    fake = Fake()
+    of = {"Hostname": "dcgm-exporter-x", "exported_pod": "liar", **SCRAPED}
+    fake.answer = lambda: matrix(*both(0, 900, 0, node=NODE, **of, **label), *both(0, 700, 0, node="t4-2", Hostname="y"))
+    liar = running("liar")
+    liar["metadata"]["labels"] = label
+    daemon = Daemon("-", stdin=cluster_of(CLUSTER, node_of("t4-2"), liar), config=CONFIG % (fake.url, ""))
+
+    def used():
+        return {(each["node"], each["gpu"], each["instance"]): each["usedMiB"]
+                for each in daemon.get("/api/v1/usage").json["items"]}
+    try:
+        eventually(lambda: used() == {(NODE, 0, None): 900, ("t4-2", 0, None): 700})
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
 @pytest.mark.parametrize("labels", [
     {"pod_name": "a", "pod_namespace": "default"},  # an exporter with its older names
     {"exported_pod_name": "a", "exported_pod_namespace": "default", "pod_name": "dcgm-exporter-x"},

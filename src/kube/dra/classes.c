@@ -37,8 +37,10 @@ static void on_done(void *context, bool ok, const struct sl_error *err)
                "reason", err->message, (char *)NULL);
     }
     classes->complained = failed;
+    int64_t every_us = classes->options.every_us;
     /* refused only when the client ends */
-    (void)sl_client_after(classes->options.client, classes->options.every_us, read_now, classes);
+    (void)sl_client_after(classes->options.client, failed ? every_us / 4 : every_us, read_now,
+                          classes);
 }
 
 static void read_now(void *context)

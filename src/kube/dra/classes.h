@@ -8,7 +8,7 @@
 struct sl_dra_classes_options {
     struct sl_client *client;
     struct sl_store *store;
-    int64_t every_us; /* from one reading to the next */
+    int64_t every_us; /* from one reading to the next; a fourth of it after one that failed */
 };
 
 struct sl_dra_classes;

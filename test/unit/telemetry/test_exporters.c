@@ -78,13 +78,15 @@ int sl_client_call(struct sl_client *client, const struct sl_call_options *optio
     size_t i = 0;
     unsigned n = 1;
     (void)client;
-    (void)id;
     (void)err;
     while (fake.call[i].options.done != NULL) {
         i++;
         assert_true(i < CALLS);
     }
     struct call *call = &fake.call[i];
+    if (id != NULL) {
+        *id = i + 1;
+    }
     call->options = *options;
     call->ends_us = fake.monotonic_us + options->timeout_us;
     (void)snprintf(call->path, sizeof(call->path), "%s", options->path);
@@ -270,6 +272,23 @@ static void any_number_that_hang_leave_turns_to_one_that_answers(void **state)
     world_free(world);
 }
 
+/* Answers well every other time, and hangs in between. */
+static void who_answers_now_and_then_takes_no_turns_of_one_that_always_does(void **state)
+{
+    enum { FLAP = 200, GOOD = FLAP, AT_FIRST = 60 };
+    struct world *world = world_new(FLAP + 1);
+    (void)state;
+    for (int i = 0; i < 2 * AT_FIRST; i++) {
+        for (unsigned k = 0; k < FLAP; k++) {
+            (void)(fake.asked[k] % 2 == 0 && answer_well(k, 1));
+        }
+        bool answers = answer_well(GOOD, 1);
+        assert_true(answers || i < AT_FIRST);
+        pass(interval_us);
+    }
+    world_free(world);
+}
+
 static void one_that_was_slow_is_as_quick_as_others_once_it_answers(void **state)
 {
     struct world *world = world_new(2);
@@ -352,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_hangs_keeps_nobody_waiting),
         cmocka_unit_test(any_number_that_hang_leave_turns_to_one_that_answers),
+        cmocka_unit_test(who_answers_now_and_then_takes_no_turns_of_one_that_always_does),
         cmocka_unit_test(one_that_was_slow_is_as_quick_as_others_once_it_answers),
         cmocka_unit_test(a_node_that_is_gone_is_asked_no_more_and_a_new_one_soon),
         cmocka_unit_test(after_a_clock_that_was_ahead_samples_count_at_once),
