@@ -18,6 +18,7 @@ static const int64_t future_us = 5000000; /* by which a sample may be ahead of t
 struct gauge gauges[GAUGES];
 bool gauges_lived[GAUGES][GAUGE_WORKLOADS];
 int64_t gauges_judged_us;
+size_t gauges_window;
 int64_t gauges_clock_set_us;
 
 /* What the last answer has of each gauge. */
@@ -427,7 +428,8 @@ char *gauges_answer(struct rng *rng, const char *path)
 
 static const struct sample *last_read(const struct gauge *gauge)
 {
-    return gauge->n_read == 0 ? NULL : &gauge->read[(gauge->n_read - 1) % GAUGE_SAMPLES];
+    return gauge->n_read <= gauge->n_lost ? NULL
+                                          : &gauge->read[(gauge->n_read - 1) % GAUGE_SAMPLES];
 }
 
 static void take(struct gauge *gauge, const struct sample *sample)
@@ -461,19 +463,23 @@ const struct sample *gauge_read(const struct gauge *gauge, size_t i)
 {
     size_t n = gauge->n_read;
     size_t first = n > GAUGE_SAMPLES ? n - GAUGE_SAMPLES : 0;
+    first = first < gauge->n_lost ? gauge->n_lost : first;
     while (n > first && gauge->read[(n - 1) % GAUGE_SAMPLES].read_us > gauges_judged_us) {
         n--;
     }
-    return i < n - first ? &gauge->read[(n - 1 - i) % GAUGE_SAMPLES] : NULL;
+    return n > first && i < n - first ? &gauge->read[(n - 1 - i) % GAUGE_SAMPLES] : NULL;
 }
 
 void gauges_clock_set(void)
 {
     gauges_clock_set_us = fake_time_world_us();
     for (unsigned i = 0; i < GAUGES; i++) {
-        for (const struct sample *last = gauge_read(&gauges[i], 0);
+        if (gauges[i].n_read > gauges_window) { /* those before have left its window */
+            gauges[i].n_lost = gauges[i].n_read - gauges_window;
+        }
+        for (const struct sample *last = last_read(&gauges[i]);
              last != NULL && last->stamp_us > sl_clock_real_us() + future_us;
-             last = gauge_read(&gauges[i], 0)) {
+             last = last_read(&gauges[i])) {
             gauges[i].n_read--;
         }
     }
@@ -483,6 +489,7 @@ void gauges_forget(void)
 {
     for (unsigned i = 0; i < GAUGES; i++) {
         gauges[i].n_read = 0;
+        gauges[i].n_lost = 0;
         gauges[i].unsure = false;
     }
 }

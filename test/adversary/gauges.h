@@ -57,7 +57,8 @@ struct gauge {
     size_t n;
     struct sample read[GAUGE_SAMPLES]; /* that the daemon has taken, likewise; by its stamp */
     size_t n_read;
-    bool unsure; /* an answer was cut: what was read of it is not known */
+    size_t n_lost; /* the first of them, which it has forgotten */
+    bool unsure;   /* an answer was cut: what was read of it is not known */
     struct tenant tenant[GAUGE_TENANTS];
 };
 
@@ -79,6 +80,7 @@ struct tenant *gauge_place(struct gauge *gauge, const json_t *pod);
 void gauges_act(struct rng *rng);
 /* What was read later than that the daemon has not judged yet. */
 extern int64_t gauges_judged_us;
+extern size_t gauges_window; /* samples that the daemon keeps of each */
 /* The i-th last sample that was read, and judged; NULL: there are fewer. */
 const struct sample *gauge_read(const struct gauge *gauge, size_t i);
 

@@ -44,13 +44,14 @@ void usage_configure(struct rng *rng, char *out, size_t size)
     usage.idle_us = 60 * second_us;
     usage.deadline_us = rng_chance(rng, 50) ? 0 : 60 * second_us;
     usage.pages = !rng_chance(rng, 70);
+    gauges_window = rng_chance(rng, 50) ? 20 : 60;
     (void)snprintf(out, size,
                    "telemetry: {%s, sharing: %s, interval: %us, idleAfter: 60s, idleDeadline: "
                    "%us, window: %u}\n",
                    usage.pages ? "exporters: \"http://{node}:9400/metrics\""
                                : "url: \"http://prometheus:9090\"",
                    sharing[usage.sharing], interval, (unsigned)(usage.deadline_us / second_us),
-                   rng_chance(rng, 50) ? 20 : 60);
+                   (unsigned)gauges_window);
 }
 
 static const char *text_of(const json_t *object, const char *part, const char *key)
