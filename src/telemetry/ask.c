@@ -37,8 +37,18 @@ static uint64_t pod_of(const struct sl_telemetry *telemetry, const struct sl_vie
         said.pod[i] = sl_str_of(metric->pod.text[i]);
         said.namespace[i] = sl_str_of(metric->namespace.text[i]);
     }
-    bool all = !metric->pod.more && !metric->namespace.more;
-    return all ? sl_usage_named(view, &said) : 0;
+    bool doubt = false;
+    uint64_t pod = sl_usage_named(view, &said, &doubt);
+    uint64_t elsewhere[SL_UNITS_OF_NODE_MAX];
+    if (doubt) {
+        said.elsewhere = elsewhere;
+        said.n_elsewhere = sl_units_named_beside(
+            sl_units_node(&telemetry->units, sl_str_of(view->node->name)),
+            number_of(metric->gpu, -2), number_of(metric->instance, -1),
+            telemetry->config->telemetry.gap_us, elsewhere, SL_UNITS_OF_NODE_MAX);
+        pod = said.n_elsewhere == 0 ? 0 : sl_usage_named(view, &said, &doubt);
+    }
+    return metric->pod.more || metric->namespace.more ? 0 : pod;
 }
 
 /* The node of a series: whose exporter was asked, whatever labels say, else the one that they name;

@@ -294,11 +294,12 @@ def test_each_pod_that_the_exporter_names_on_a_gpu_is_known():
 SCRAPED = {"pod": "dcgm-exporter-x", "namespace": "gpus", "exported_namespace": "default"}  # by Prometheus
 
 
-@pytest.mark.parametrize("also_named, idles", [
-    (["victim", "other"], {"victim": False, "other": False, "liar": True}),  # the exporter names each
-    (["other"], {"victim": False, "other": False, "liar": False}),           # one of those who share a GPU
+@pytest.mark.parametrize("also_named, labels, idles", [
+    (["victim", "other"], {"exported_pod": "victim"}, {"victim": False, "other": False, "liar": True}),  # each
+    (["victim", "other"], {}, {"victim": False, "other": False, "liar": True}),  # it has taken the label away
+    (["other"], {"exported_pod": "victim"}, {"victim": False, "other": False, "liar": False}),  # one of two
 ])
-def test_a_label_of_a_pod_makes_no_other_pod_idle_nor_hides_its_own_idleness(also_named, idles):
+def test_a_label_of_a_pod_makes_no_other_pod_idle_nor_hides_its_own_idleness(also_named, labels, idles):
     """dcgm-exporter copies labels of pods. Prometheus then calls the exporter's own label exported_exported_pod."""
     fake = Fake()
     fake.answer = lambda: matrix(
@@ -307,7 +308,7 @@ def test_a_label_of_a_pod_makes_no_other_pod_idle_nor_hides_its_own_idleness(als
     node = node_of(NODE)
     node["metadata"]["labels"].update({"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "4"})
     liar = running("liar")
-    liar["metadata"]["labels"] = {"exported_pod": "victim"}
+    liar["metadata"]["labels"] = labels
     daemon = Daemon("-", stdin=cluster_of(node, running("victim"), running("other"), liar), config=CONFIG % (fake.url, ""))
     try:
         eventually(lambda: len(daemon.get("/api/v1/usage").json["items"]) == 2 and row(daemon)["state"] == "Good")
