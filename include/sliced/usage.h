@@ -131,14 +131,17 @@ enum { SL_USAGE_SAID_MAX = 6 };
 struct sl_usage_said {
     struct sl_str pod[SL_USAGE_SAID_MAX];
     struct sl_str namespace[SL_USAGE_SAID_MAX];
-    unsigned others; /* so many names may be of something that is no pod on a GPU */
+    unsigned others;           /* so many names may be of something that is no pod on a GPU */
+    const uint64_t *elsewhere; /* n_elsewhere pods that other units of the node name for sure, one
+                                  time for each: who has all its units there is not meant here */
+    size_t n_elsewhere;
 };
 
 /* Returns the sl_usage_pod_key() of the pod that a series of the view's node names; 0: nobody for
  * sure. The exporter has written the name of the pod that has the GPU, and may have copied that
  * pod's own labels: any pod of the node may be said, but whoever has such labels is the one that
- * has the GPU. */
-uint64_t sl_usage_named(const struct sl_view *view, const struct sl_usage_said *said);
+ * has the GPU. *doubt: several are said, and nothing tells which it is. */
+uint64_t sl_usage_named(const struct sl_view *view, const struct sl_usage_said *said, bool *doubt);
 
 /* Takes from n rows of the view's node the names that do not count: of pods that cannot have that
  * GPU or instance, and, where pods share GPUs, all of them until each of the pods is named on as

@@ -27,19 +27,6 @@ static const struct sl_view *view_of(const struct sl_telemetry *telemetry, const
     return at == SL_NODE_NONE ? NULL : snapshot->view[at];
 }
 
-/* The node of a series: whose exporter was asked, whatever labels say, else the one that they name.
- */
-static const struct sl_view *node_of(const struct sl_telemetry *telemetry,
-                                     const struct sl_answer_series *metric)
-{
-    const struct sl_view *view =
-        telemetry->node == NULL ? NULL : view_of(telemetry, telemetry->node);
-    for (size_t i = 0; i < SL_ANSWER_LABELS && telemetry->node == NULL && view == NULL; i++) {
-        view = view_of(telemetry, metric->node[i]);
-    }
-    return view;
-}
-
 /* Whom a series of the node names, sl_usage_pod_key(); 0: nobody for sure. */
 static uint64_t pod_of(const struct sl_telemetry *telemetry, const struct sl_view *view,
                        const struct sl_answer_series *metric)
@@ -50,8 +37,54 @@ static uint64_t pod_of(const struct sl_telemetry *telemetry, const struct sl_vie
         said.pod[i] = sl_str_of(metric->pod.text[i]);
         said.namespace[i] = sl_str_of(metric->namespace.text[i]);
     }
-    bool all = !metric->pod.more && !metric->namespace.more;
-    return all ? sl_usage_named(view, &said) : 0;
+    bool doubt = false;
+    uint64_t pod = sl_usage_named(view, &said, &doubt);
+    uint64_t elsewhere[SL_UNITS_OF_NODE_MAX];
+    if (doubt) {
+        said.elsewhere = elsewhere;
+        said.n_elsewhere = sl_units_named_beside(
+            sl_units_node(&telemetry->units, sl_str_of(view->node->name)),
+            number_of(metric->gpu, -2), number_of(metric->instance, -1),
+            telemetry->config->telemetry.gap_us, elsewhere, SL_UNITS_OF_NODE_MAX);
+        pod = said.n_elsewhere == 0 ? 0 : sl_usage_named(view, &said, &doubt);
+    }
+    return metric->pod.more || metric->namespace.more ? 0 : pod;
+}
+
+/* The node of a series: whose exporter was asked, whatever labels say, else the one that they name;
+ * NULL: none. A label may be a copy of a pod's: of several nodes it is the one that has the pod. */
+static const struct sl_view *node_of(const struct sl_telemetry *telemetry,
+                                     const struct sl_answer_series *metric)
+{
+    const struct sl_view *first = NULL;
+    const struct sl_view *having = NULL;
+    unsigned n_having = 0;
+    bool several = false;
+    if (telemetry->node != NULL) {
+        return view_of(telemetry, telemetry->node);
+    }
+    for (size_t i = 0; i < SL_ANSWER_LABELS; i++) {
+        const struct sl_view *view = view_of(telemetry, metric->node[i]);
+        several = several || (first != NULL && view != NULL && view != first);
+        first = first == NULL ? view : first;
+    }
+    for (size_t i = 0; several && i < SL_ANSWER_LABELS; i++) {
+        const struct sl_view *view = view_of(telemetry, metric->node[i]);
+        bool has = view != NULL && view != having && pod_of(telemetry, view, metric) != 0;
+        n_having += has;
+        having = has ? view : having;
+    }
+    return !several ? first : n_having == 1 ? having : NULL;
+}
+
+/* Otherwise a label GPU_I_ID is a pod's, and would hide its GPU. */
+static bool offers_instances(const struct sl_node *node)
+{
+    bool offers = node->model != NULL; /* it may be cut by and by */
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        offers = offers || node->pool[i].kind == SL_KIND_MIG || node->pool[i].profile != NULL;
+    }
+    return offers;
 }
 
 /* The unit of a series; NULL when the series is of no use. Power is the GPU's, also where it is
@@ -59,7 +92,7 @@ static uint64_t pod_of(const struct sl_telemetry *telemetry, const struct sl_vie
 static struct sl_unit *unit_of(struct sl_telemetry *telemetry, const struct sl_view *view,
                                const struct sl_answer_series *metric)
 {
-    bool of_gpu = telemetry->kind.figure == SL_FIGURE_POWER;
+    bool of_gpu = telemetry->kind.figure == SL_FIGURE_POWER || !offers_instances(view->node);
     const struct sl_unit_claim claim = {.node = view->node,
                                         .gpu = number_of(metric->gpu, -2),
                                         .instance = of_gpu ? -1 : number_of(metric->instance, -1),

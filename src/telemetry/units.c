@@ -301,6 +301,24 @@ void sl_unit_names(const struct sl_unit *unit, int64_t keep_us, struct sl_usage_
     out->crowded = unit->crowded_us > 0 && unit->crowded_us >= since_us;
 }
 
+size_t sl_units_named_beside(const struct sl_unit_node *node, int64_t gpu, int64_t instance,
+                             int64_t keep_us, uint64_t *out, size_t max)
+{
+    size_t n = 0;
+    for (const struct sl_unit *unit = node == NULL ? NULL : node->first; unit != NULL;
+         unit = unit->next) {
+        struct sl_usage_names names = {.n = 0};
+        if (unit->gpu != gpu || unit->instance != instance) {
+            sl_unit_names(unit, keep_us, &names);
+        }
+        for (unsigned i = 0; i < names.n && n < max; i++) {
+            out[n] = names.pod[i];
+            n += !names.unnamed[i];
+        }
+    }
+    return n;
+}
+
 size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule *rule,
                      struct sl_usage_row *out, size_t max)
 {

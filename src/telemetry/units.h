@@ -99,6 +99,11 @@ bool sl_unit_own(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t mib,
 /* Writes the names that hold. */
 void sl_unit_names(const struct sl_unit *unit, int64_t keep_us, struct sl_usage_names *out);
 
+/* Writes the pods that other units of the node name than that one, at most max; returns how many.
+ * NULL is allowed for node. */
+size_t sl_units_named_beside(const struct sl_unit_node *node, int64_t gpu, int64_t instance,
+                             int64_t keep_us, uint64_t *out, size_t max);
+
 /* Writes the rows of the node's units, at most max, in no certain order; returns how many. */
 size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule *rule,
                      struct sl_usage_row *out, size_t max);

@@ -16,7 +16,6 @@ static const int64_t second_us = 1000000;
 static const int64_t future_us = 5000000; /* by which a sample may be ahead of the daemon's clock */
 
 struct gauge gauges[GAUGES];
-unsigned gauges_ended[GAUGES][GAUGE_WORKLOADS];
 bool gauges_lived[GAUGES][GAUGE_WORKLOADS];
 int64_t gauges_judged_us;
 int64_t gauges_clock_set_us;
@@ -30,7 +29,6 @@ static struct {
 void gauges_begin(void)
 {
     memset(gauges, 0, sizeof(gauges));
-    memset(gauges_ended, 0, sizeof(gauges_ended));
     memset(gauges_lived, 0, sizeof(gauges_lived));
     memset(told, 0, sizeof(told));
     gauges_judged_us = 0;
@@ -190,7 +188,6 @@ static void let_go(struct gauge *gauge)
     for (unsigned i = 0; i < GAUGE_TENANTS; i++) {
         struct tenant *tenant = &gauge->tenant[i];
         if (tenant->uid[0] != '\0' && tenant->running && !is_there(gauge, tenant->uid)) {
-            gauges_ended[gauge - gauges][tenant->workload]++;
             tenant->running = false;
             tenant->gone = true;
         }

@@ -62,9 +62,8 @@ struct gauge {
 };
 
 extern struct gauge gauges[GAUGES];
-/* Pods of that workload that have ended on that node: its exporter has told what they used. */
-extern unsigned gauges_ended[GAUGES][GAUGE_WORKLOADS];
-extern bool gauges_lived[GAUGES][GAUGE_WORKLOADS]; /* some have run there */
+/* Pods of that workload have run on that node: its exporter has told what they used. */
+extern bool gauges_lived[GAUGES][GAUGE_WORKLOADS];
 
 void gauges_begin(void);
 struct gauge *gauge_find(const char *node); /* NULL: there is none */

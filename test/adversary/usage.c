@@ -70,15 +70,15 @@ struct crowd {
     unsigned n;
 };
 
-/* Pods of its workload have ended there, or two other nodes know some: it may count with what they
- * used. What one other node says of them is nothing, for its exporter may lie. */
+/* Pods of its workload have run there, or on two other nodes: it may count with what they used.
+ * What one other node says of them is nothing, for its exporter may lie. */
 static bool has_past(const struct gauge *gauge, unsigned workload)
 {
     unsigned others = 0;
     for (const struct gauge *other = gauges; other < gauges + GAUGES; other++) {
         others += other != gauge && gauges_lived[other - gauges][workload];
     }
-    bool known = gauges_ended[gauge - gauges][workload] > 0 || others > 1;
+    bool known = gauges_lived[gauge - gauges][workload] || others > 1;
     return usage.sharing == BY_PEAKS && known;
 }
 

@@ -122,7 +122,7 @@ def test_units_that_are_out_of_service_are_not_offered_now(cluster):
 def test_the_queue_holds_who_waits_for_units_that_are_out_of_service(cluster, there):
     daemon = cluster(there, config="queue: {enabled: true}\n")
     train = daemon.add_pod("train", {GPU: 8})
-    eventually(lambda: daemon.explain(train)["queue"]["reason"] == "NoRoom")
+    eventually(lambda: (daemon.explain(train)["queue"] or {}).get("reason") == "NoRoom")
     told = daemon.explain(train)
     assert told["queue"]["state"] == "Held"
     assert told["nodes"][0]["reason"] == "OutOfService" and not told["nodes"][0]["never"]

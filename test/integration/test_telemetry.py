@@ -294,11 +294,12 @@ def test_each_pod_that_the_exporter_names_on_a_gpu_is_known():
 SCRAPED = {"pod": "dcgm-exporter-x", "namespace": "gpus", "exported_namespace": "default"}  # by Prometheus
 
 
-@pytest.mark.parametrize("also_named, idles", [
-    (["victim", "other"], {"victim": False, "other": False, "liar": True}),  # the exporter names each
-    (["other"], {"victim": False, "other": False, "liar": False}),           # one of those who share a GPU
+@pytest.mark.parametrize("also_named, labels, idles", [
+    (["victim", "other"], {"exported_pod": "victim"}, {"victim": False, "other": False, "liar": True}),  # each
+    (["victim", "other"], {}, {"victim": False, "other": False, "liar": True}),  # it has taken the label away
+    (["other"], {"exported_pod": "victim"}, {"victim": False, "other": False, "liar": False}),  # one of two
 ])
-def test_a_label_of_a_pod_makes_no_other_pod_idle_nor_hides_its_own_idleness(also_named, idles):
+def test_a_label_of_a_pod_makes_no_other_pod_idle_nor_hides_its_own_idleness(also_named, labels, idles):
     """dcgm-exporter copies labels of pods. Prometheus then calls the exporter's own label exported_exported_pod."""
     fake = Fake()
     fake.answer = lambda: matrix(
@@ -307,11 +308,31 @@ def test_a_label_of_a_pod_makes_no_other_pod_idle_nor_hides_its_own_idleness(als
     node = node_of(NODE)
     node["metadata"]["labels"].update({"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "4"})
     liar = running("liar")
-    liar["metadata"]["labels"] = {"exported_pod": "victim"}
+    liar["metadata"]["labels"] = labels
     daemon = Daemon("-", stdin=cluster_of(node, running("victim"), running("other"), liar), config=CONFIG % (fake.url, ""))
     try:
         eventually(lambda: len(daemon.get("/api/v1/usage").json["items"]) == 2 and row(daemon)["state"] == "Good")
         eventually(lambda: {name: (each["idleSeconds"] or 0) > 0 for name, each in by_pod(daemon).items()} == idles)
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+@pytest.mark.parametrize("label", [{"hostname": "t4-2"}, {"GPU_I_ID": "3", "GPU_I_PROFILE": "1g.5gb"}])
+def test_a_label_of_a_pod_takes_its_gpu_neither_to_another_node_nor_away(label):
+    """The exporter does not know the node's name, and Prometheus does."""
+    fake = Fake()
+    of = {"Hostname": "dcgm-exporter-x", "exported_pod": "liar", **SCRAPED}
+    fake.answer = lambda: matrix(*both(0, 900, 0, node=NODE, **of, **label), *both(0, 700, 0, node="t4-2", Hostname="y"))
+    liar = running("liar")
+    liar["metadata"]["labels"] = label
+    daemon = Daemon("-", stdin=cluster_of(CLUSTER, node_of("t4-2"), liar), config=CONFIG % (fake.url, ""))
+
+    def used():
+        return {(each["node"], each["gpu"], each["instance"]): each["usedMiB"]
+                for each in daemon.get("/api/v1/usage").json["items"]}
+    try:
+        eventually(lambda: used() == {(NODE, 0, None): 900, ("t4-2", 0, None): 700})
     finally:
         daemon.stop()
         fake.stop()

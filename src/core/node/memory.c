@@ -83,7 +83,7 @@ static int64_t gpu_mib(const struct sl_draft *draft)
 static int64_t thing_mib(struct sl_draft *draft, const struct sl_draft_pool *pool)
 {
     if (!pool->on_instances) {
-        /* Of some of several GPUs nothing is known, and nothing tells which. */
+        /* Nothing is known of some GPUs, and nothing tells of which. */
         bool more = pool->label_count > 0 && pool->label_count < pool->pool.capacity;
         bool unnamed = draft->n_devices > 0 && draft->device[draft->n_devices - 1].unnamed;
         return pool->pool.kind == SL_KIND_WHOLE && (more || unnamed) ? 0 : gpu_mib(draft);
@@ -115,7 +115,7 @@ void sl_draft_memory(struct sl_draft *draft)
         if (!replica || p->on_devices || p->slices) {
             continue;
         }
-        /* Of an unknown number there is one at least. */
+        /* An unknown number is one at least. */
         int64_t things = pool->label_count > 0 ? pool->label_count : 1;
         if (__builtin_mul_overflow(p->memory_mib, things, &p->total_mib)) {
             p->total_mib = 0;

@@ -37,25 +37,50 @@ uint64_t sl_names_key(const struct sl_pod *pod)
     return sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name));
 }
 
-uint64_t sl_usage_named(const struct sl_view *view, const struct sl_usage_said *said)
+int64_t sl_names_held(const struct sl_view *view, const struct sl_resident *resident)
+{
+    int64_t held = 0;
+    for (unsigned i = 0; i < resident->n_parts; i++) {
+        held = sl_sat_add(held, view->part[resident->first_part + i].amount);
+    }
+    return held;
+}
+
+static bool has_all_elsewhere(const struct sl_view *view, const struct sl_resident *resident,
+                              const struct sl_usage_said *said)
+{
+    uint64_t key = sl_names_key(resident->pod);
+    int64_t n = 0;
+    for (size_t i = 0; i < said->n_elsewhere; i++) {
+        n += said->elsewhere[i] == key;
+    }
+    return n > 0 && n >= sl_names_held(view, resident);
+}
+
+uint64_t sl_usage_named(const struct sl_view *view, const struct sl_usage_said *said, bool *doubt)
 {
     const struct sl_pod *plain = NULL;
     const struct sl_pod *posing = NULL;
     unsigned n_plain = 0;
     unsigned n_posing = 0;
+    unsigned others = said->others;
     for (unsigned i = 0; i < view->n_residents; i++) {
         const struct sl_pod *pod = view->resident[i].pod;
         bool meant = !pod->set_aside && is_said(said->pod, pod->name) &&
                      is_said(said->namespace, pod->namespace);
+        bool away = meant && has_all_elsewhere(view, &view->resident[i], said);
+        others += away;
+        meant = meant && !away;
         n_posing += meant && pod->poses;
         n_plain += meant && !pod->poses;
         posing = meant && pod->poses ? pod : posing;
         plain = meant && !pod->poses ? pod : plain;
     }
+    *doubt = n_posing > 1 || (n_posing == 0 && n_plain > 1);
     if (n_posing > 0) {
         return n_posing == 1 ? sl_names_key(posing) : 0;
     }
-    bool alone = n_plain == 1 && others_of(said, plain->name) <= said->others;
+    bool alone = n_plain == 1 && others_of(said, plain->name) <= others;
     return alone ? sl_names_key(plain) : 0;
 }
 
@@ -85,15 +110,6 @@ bool sl_names_is_on(const struct sl_usage_row *row, uint64_t key)
         found = found || (row->names.pod[i] == key && !row->names.unnamed[i]);
     }
     return found;
-}
-
-int64_t sl_names_held(const struct sl_view *view, const struct sl_resident *resident)
-{
-    int64_t held = 0;
-    for (unsigned i = 0; i < resident->n_parts; i++) {
-        held = sl_sat_add(held, view->part[resident->first_part + i].amount);
-    }
-    return held;
 }
 
 bool sl_names_is_of(const struct sl_node *node, const struct sl_usage_row *row,

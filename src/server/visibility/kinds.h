@@ -44,8 +44,8 @@ void sl_vis_look_init(struct sl_vis_look *look, struct sl_app *app);
 void sl_vis_look_free(struct sl_vis_look *look);
 /* Adds an empty row; NULL with *err set when out of memory. */
 struct sl_vis_row *sl_vis_look_add(struct sl_vis_look *look, struct sl_error *err);
-/* Leaves max rows at most, of each namespace the first ones: what one has beyond its equal share
- * goes before another's. -1: out of memory. */
+/* Leaves max rows at most: of each namespace the first ones, and no more than its share. -1: out of
+ * memory. */
 int sl_vis_look_trim(struct sl_vis_look *look, size_t max, struct sl_error *err);
 
 struct sl_vis_column {

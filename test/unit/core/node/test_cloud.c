@@ -118,7 +118,7 @@ static void feature_discovery_wins_over_the_cloud(void **state)
           "nvidia.com/gpu=4");
     assert_int_equal(only(rig, SL_KIND_REPLICA)->replicas, 4);
     assert_false(rig->made->pool[0].equal_memory);
-    /* of how GKE shares and cuts it knows nothing */
+    /* it knows nothing of what GKE shares and cuts */
     given(rig,
           A100 "nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=1 " GKE "gpu-partition-size=1g.5gb",
           "nvidia.com/gpu=7");

@@ -25,6 +25,9 @@ static struct sl_pod *runs(struct scene *scene, const char *resource, const char
     return pod;
 }
 
+static uint64_t scene_elsewhere[4];
+static size_t scene_n_elsewhere;
+
 /* The pod that a series names, "": none. The last text is NULL; those of namespaces begin with '@'.
  */
 static const char *named_by(struct scene *scene, unsigned others, const char *const *text)
@@ -38,7 +41,11 @@ static const char *named_by(struct scene *scene, unsigned others, const char *co
             said.pod[pods++] = sl_str_of(*text);
         }
     }
-    uint64_t key = sl_usage_named(view, &said);
+    bool doubt = false;
+    said.elsewhere = scene_elsewhere;
+    said.n_elsewhere = scene_n_elsewhere;
+    uint64_t key = sl_usage_named(view, &said, &doubt);
+    assert_true(key == 0 || !doubt);
     for (unsigned i = 0; i < view->n_residents; i++) {
         const struct sl_pod *pod = view->resident[i].pod;
         if (key != 0 && key == sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name))) {
@@ -83,6 +90,27 @@ static void a_label_that_says_another_pod_names_the_one_that_has_it(void **state
     victim->poses = true;
     assert_string_equal(NAMED(0, "victim", "liar", "@default"), "");
     assert_string_equal(NAMED(0, "victim", "@default"), "victim");
+}
+
+/* Whoever has all that it holds elsewhere cannot have this, too. */
+static void who_is_named_elsewhere_is_not_meant(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 4);
+    struct sl_pod *victim = runs(scene, WHOLE, "victim");
+    struct sl_pod *liar = runs(scene, WHOLE, "liar");
+    assert_string_equal(NAMED(0, "victim", "liar", "@default"), "");
+    scene_n_elsewhere = 1;
+    scene_elsewhere[0] = sl_usage_pod_key(SL_STR("default"), sl_str_of(victim->name));
+    assert_string_equal(NAMED(0, "victim", "liar", "@default"), "liar");
+    assert_string_equal(NAMED(0, "victim", "liar", "stranger", "@default"), "");
+    victim->items[0].count = 2; /* the other of its two may be here */
+    assert_string_equal(NAMED(0, "victim", "liar", "@default"), "");
+    scene_elsewhere[0] = sl_usage_pod_key(SL_STR("default"), sl_str_of(liar->name));
+    scene_elsewhere[1] = sl_usage_pod_key(SL_STR("other"), sl_str_of(victim->name));
+    scene_n_elsewhere = 2;
+    assert_string_equal(NAMED(0, "victim", "liar", "@default"), "victim");
+    scene_n_elsewhere = 0;
 }
 
 /* As of a pod whose resource is none of the node's, or that a nomination holds a place for. */
@@ -227,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_pod_that_stands_beside_the_exporters_own_is_named),
         TEST(a_label_that_says_another_pod_names_the_one_that_has_it),
+        TEST(who_is_named_elsewhere_is_not_meant),
         TEST(a_name_beside_that_of_a_stranger_names_nobody),
         TEST(of_those_who_share_all_are_named_or_none_is),
         TEST(who_shares_idles_for_sure_only_where_all_gpus_do),

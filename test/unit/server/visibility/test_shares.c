@@ -205,8 +205,8 @@ static void rows_of_one_namespace_do_not_push_out_anothers(void **state)
 {
     static const struct {
         unsigned greedy, calm, max, greedy_kept, calm_kept;
-    } cases[] = {{100, 3, 10, 7, 3}, {100, 30, 11, 6, 5}, {100, 3, 103, 100, 3},
-                 {9, 0, 4, 4, 0},    {2, 7, 8, 2, 6},     {5, 5, 1, 1, 0}};
+    } cases[] = {{100, 1, 10, 8, 1}, {100, 30, 11, 9, 2}, {100, 3, 103, 100, 3},
+                 {9, 0, 4, 3, 0},    {2, 7, 8, 2, 5},     {5, 5, 1, 1, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_error err = {.code = SL_ERR_NONE};
