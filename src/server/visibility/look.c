@@ -50,7 +50,9 @@ int sl_vis_look_trim(struct sl_vis_look *look, size_t max, struct sl_error *err)
         return 0;
     }
     size_t *count = calloc(look->n, sizeof(*count)); /* of each namespace's rows that are kept */
-    result = count == NULL ? sl_error_nomem(err) : 0;
+    if (count == NULL) {
+        return sl_error_nomem(err);
+    }
     for (size_t i = 0; result == 0 && i < look->n; i++) {
         const struct sl_vis_row row = look->row[i];
         const char *space = row.namespace.len == 0 ? "" : row.namespace.s;

@@ -142,7 +142,7 @@ static void constraints_are_paid_for_by_what_they_compare(void **state)
     }
     rig_plan(rig);
     assert_int_equal(rig->output.n_plans, 0);
-    assert_true(SL_CUT_WORK - rig->cutter->work >= PODS * WEIGHT);
+    assert_true(SL_CUT_WORK - rig->cutter->work >= (int64_t)PODS * WEIGHT);
     rig_run(rig, 0, "mig-7g.40gb=1", 600);
     rig->input.drain = true;
     rig_plan(rig);

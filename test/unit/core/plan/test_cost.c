@@ -319,7 +319,7 @@ static void the_search_for_victims_is_bounded_with_the_run(void **state)
         char pod[PLAN_NAME];
         (void)snprintf(name, sizeof(name), "n%02u", i);
         (void)snprintf(pod, sizeof(pod), "x%02u", i);
-        plan_rig_node(rig, name, 1)->node.site_digest = 2 * (i + 1);
+        plan_rig_node(rig, name, 1)->node.site_digest = UINT64_C(2) * (i + 1);
         plan_rig_run_on(rig, pod, name, 1, 1000);
     }
     for (unsigned i = 0; i < SL_PLAN_PREEMPT_MAX; i++) {

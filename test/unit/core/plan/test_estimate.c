@@ -267,7 +267,7 @@ static void nodes_of_their_own(struct plan_rig *rig)
     for (unsigned i = 0; i < PLAN_NODES; i++) {
         char name[PLAN_NAME];
         (void)snprintf(name, sizeof(name), "n%u", i < 9 ? i + 1 : i + 81);
-        plan_rig_node(rig, name, 1)->node.site_digest = 2 * (i + 1);
+        plan_rig_node(rig, name, 1)->node.site_digest = UINT64_C(2) * (i + 1);
     }
 }
 

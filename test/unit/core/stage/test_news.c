@@ -118,7 +118,7 @@ static void news_without_room_are_read_instead(void **state)
     struct sl_stage_read read;
     wait_for_much(rig, "ns");
     collect_all(rig);
-    sl_stages_set_max(rig->stages, 2 * WAITERS * ITEMS);
+    sl_stages_set_max(rig->stages, (size_t)2 * WAITERS * ITEMS);
     tell_of_many(rig, "ns");
     assert_in_range(rig->stages->n_news, 0, 2 * WAITERS * ITEMS);
     assert_true(sl_stages_next_read(rig->stages, rig->now_us, &read));
