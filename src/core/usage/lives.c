@@ -205,7 +205,9 @@ static void life_teach(uint32_t node, const struct sl_usage_life *life, const st
         low = sl_most(low, own_of(life)); /* nobody's word counts for more than what is sure */
         high = low;
     }
-    if (life->windows >= SL_USAGE_LIFE_WINDOWS && life->workload != 0 && life->ask_mib > 0) {
+    bool lived = life->since_us < INT64_MAX &&
+                 life->windows >= SL_USAGE_LIFE_WINDOWS; /* not only nominated */
+    if (lived && life->workload != 0 && life->ask_mib > 0) {
         sl_peaks_learn(peaks, node, life->workload, permille_of(low, life->ask_mib),
                        permille_of(sl_most(low, high), life->ask_mib));
     }

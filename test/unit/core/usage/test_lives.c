@@ -143,7 +143,8 @@ static void go(struct story *story, struct truth *const *who, unsigned n)
         const struct truth *pod = who[i];
         const int64_t low = most(pod->alone, n == 1 ? fell : 0);
         const int64_t high = most(low, least(fell + pod->given, pod->together));
-        if (pod->windows >= SL_USAGE_LIFE_WINDOWS && pod->pod.ask_mib > 0) {
+        const bool ran = pod->started_us > 0; /* else nothing of it was seen */
+        if (ran && pod->windows >= SL_USAGE_LIFE_WINDOWS && pod->pod.ask_mib > 0) {
             sl_peaks_learn(expected, 0, pod->pod.workload, (int32_t)permille(low, pod->pod.ask_mib),
                            (int32_t)permille(high, pod->pod.ask_mib));
         }

@@ -280,9 +280,28 @@ static void by_peaks_use_and_the_asks_of_the_unseen_always_fit(void **state)
     play(*state, SL_SHARING_PEAKS);
 }
 
+/* As one whose nomination ends: it has used nothing, and shows nothing of others. */
+static void a_pod_that_never_ran_teaches_nothing(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_pod *pod = runs(scene, 8000, SAME);
+    pod->phase = SL_POD_PENDING;
+    for (int i = 0; i < SL_USAGE_LIFE_WINDOWS + 1; i++) {
+        uses(scene, 10, 100);
+        (void)judged(scene);
+    }
+    scene->rig->n_pods = 0;
+    (void)judged(scene);
+    uses(scene, 25, 100);
+    (void)judged(scene);
+    assert_int_equal(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), SAME, 0).permille,
+                     1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        USAGE_TEST(a_pod_that_never_ran_teaches_nothing),
         USAGE_TEST(a_pod_counts_with_what_it_uses_once_it_was_seen),
         USAGE_TEST(a_pod_that_grows_was_not_seen_for_long_enough),
         USAGE_TEST(a_pod_that_has_used_nothing_yet_was_not_seen),
