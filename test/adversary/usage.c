@@ -143,11 +143,12 @@ static void check_room(const struct gauge *gauge, const json_t *pod, int64_t ask
     }
 }
 
-/* Until it judges again, the daemon does not see that its clock was set. */
+/* Until it judges again, the daemon does not see that its clock was set, nor ever where it was set
+ * back and forth in between: then what it knows counts until it is stale. */
 static bool is_clock_news(void)
 {
-    return gauges_clock_set_us > 0 &&
-           fake_time_world_us() - gauges_clock_set_us < 2 * usage.interval_us + slack_us;
+    return gauges_clock_set_us > 0 && fake_time_world_us() - gauges_clock_set_us <
+                                          usage.stale_us + 2 * usage.interval_us + slack_us;
 }
 
 static void judge(struct gauge *gauge, const json_t *pod)
@@ -178,18 +179,11 @@ static void judge(struct gauge *gauge, const json_t *pod)
     }
 }
 
-/* The clock was set, and what was judged before counts until the next time. */
-static bool is_of_before(void)
-{
-    int64_t judged_us = gauges_clock_set_us + 2 * usage.interval_us + slack_us;
-    return gauges_clock_set_us > 0 && fake_time_world_us() < judged_us;
-}
-
 void usage_nominates(const json_t *pod, const char *node)
 {
     struct gauge *gauge = gauge_find(node);
     if (gauge != NULL && gauge_ask(gauge, pod) > 0 && !gauge->unsure && !world.unsure &&
-        !is_of_before()) {
+        !is_clock_news()) {
         judge(gauge, pod);
     }
 }
