@@ -383,6 +383,17 @@ static json_t *binding_of(const char *method, const char *path, const char *body
     return json_loadb(body, len, JSON_ALLOW_NUL, NULL);
 }
 
+/* A binding takes the place of the pod's nomination, and gives it back when it fails. */
+static void end_nomination(const char *uid)
+{
+    for (size_t i = 0; i < world.n[WORLD_PODS]; i++) {
+        if (strcmp(given.nominated[i][0], uid) == 0) {
+            given.nominated[i][0][0] = '\0';
+            given.nominated[i][1][0] = '\0';
+        }
+    }
+}
+
 void account_call(const char *method, const char *path, const char *body, size_t len)
 {
     json_t *binding = binding_of(method, path, body, len);
@@ -394,6 +405,7 @@ void account_call(const char *method, const char *path, const char *body, size_t
     cuts_binds(text_of(binding, "metadata", "uid"), text_of(binding, "target", "name"));
     const char *uid = text_of(binding, "metadata", "uid");
     const char *node = text_of(binding, "target", "name");
+    end_nomination(uid);
     struct gift *gift = find(uid, node);
     bool known = gift != NULL && (gift->pending || is_held(gift));
     if (!known && account_is_known_by_uid(binding)) {

@@ -7,7 +7,7 @@
 #define PATH "/apis/resource.k8s.io/v1/deviceclasses"
 #define LIST(items)                                                                                \
     "{\"kind\":\"DeviceClassList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" items "]" \
-                                                                                               "}"
+    "}"
 #define CLASS(name, spec) "{\"metadata\":{\"name\":\"" name "\"},\"spec\":" spec "}"
 
 struct scene {
@@ -68,18 +68,18 @@ static void the_store_learns_what_classes_offer_through_every_refusal(void **sta
     answer(&scene, 404, "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\"}");
     answer(&scene, 403, "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\"}");
     answer(&scene, 200, "{\"kind\":\"PodList\",\"items\":[]}");
-    answer(
-        &scene, 200,
-        LIST(
-            CLASS("gpu", "{\"extendedResourceName\":\"nvidia.com/gpu\",\"selectors\":[]}") "," CLASS("mig", "{\"extendedResourceName\":\"nvidia.com/mig-1g.5gb\"}") "," CLASS(
-                "again",
-                "{\"extendedResourceName\":\"nvidia.com/gpu\"}") "," CLASS("other",
-                                                                           "{\"extendedResourceName"
-                                                                           "\":\"example.com/"
-                                                                           "nic\"}") "," CLASS("pla"
-                                                                                               "in",
-                                                                                               "{}") "," CLASS("odd",
-                                                                                                               "{\"extendedResourceName\":7}")));
+    static const char many[] =
+        "{\"kind\":\"DeviceClassList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":["
+        "{\"metadata\":{\"name\":\"gpu\"},\"spec\":{\"extendedResourceName\":\"nvidia.com/gpu\"}},"
+        "{\"metadata\":{\"name\":\"mig\"},\"spec\":{\"extendedResourceName\":\"nvidia.com/"
+        "mig-1g.5gb\"}},"
+        "{\"metadata\":{\"name\":\"again\"},\"spec\":{\"extendedResourceName\":\"nvidia.com/"
+        "gpu\"}},"
+        "{\"metadata\":{\"name\":\"other\"},\"spec\":{\"extendedResourceName\":\"example.com/"
+        "nic\"}},"
+        "{\"metadata\":{\"name\":\"plain\"},\"spec\":{}},"
+        "{\"metadata\":{\"name\":\"odd\"},\"spec\":{\"extendedResourceName\":7}}]}";
+    answer(&scene, 200, many);
     answer(&scene, 200, LIST(CLASS("plain", "{}")));
     answer(&scene, 200, LIST(CLASS("gpu", "{\"extendedResourceName\":\"nvidia.com/gpu\"}")));
     const struct sl_dra_classes_options options = {
