@@ -275,10 +275,11 @@ static int check_page(struct sl_request *request)
     return forbid_request(request);
 }
 
-int sl_request_check(struct sl_connection *connection, const char *version, bool matched)
+int sl_request_check(struct sl_connection *connection, const char *method, const char *version,
+                     bool matched)
 {
     struct sl_request *request = &connection->request;
-    if (sl_request_check_framing(request, version) < 0 || check_peer(connection) < 0 ||
+    if (sl_request_check_framing(request, method, version) < 0 || check_peer(connection) < 0 ||
         check_monitor(connection) < 0 || check_proxy(connection) < 0 || check_page(request) < 0 ||
         !matched || check_length(request) < 0) {
         return -1;

@@ -44,12 +44,13 @@ void sl_connection_shed(struct sl_connection *connection);
 void sl_connection_rest(struct sl_connection *connection);
 
 /* May the request be asked, by this peer and in this form? Called before its body is read. -1 after
- * sl_request_fail, with request->err set. version: as in "HTTP/1.1"; matched: there is such a
- * route. */
-int sl_request_check(struct sl_connection *connection, const char *version, bool matched);
+ * sl_request_fail, with request->err set. method, version: where the library has them, as in "GET"
+ * and "HTTP/1.1"; matched: there is such a route. */
+int sl_request_check(struct sl_connection *connection, const char *method, const char *version,
+                     bool matched);
 /* Do its headers leave no doubt where it ends? -1 after sl_request_fail; the connection then ends
  * with the answer. */
-int sl_request_check_framing(struct sl_request *request, const char *version);
+int sl_request_check_framing(struct sl_request *request, const char *method, const char *version);
 /* The longest body that it may have. */
 int64_t sl_request_max_body(const struct sl_request *request);
 

@@ -26,6 +26,7 @@ struct sl_request {
     bool answered;
     bool counted; /* in the metrics */
     bool close;   /* the connection ends with the reply */
+    bool chunked; /* so is the body; it ends with the reply, too: see framing.c */
     /* While the connection is suspended: writes the reply once it goes on, or suspends it again.
      * Else NULL. */
     void (*wake)(struct sl_request *request);

@@ -166,7 +166,8 @@ static enum MHD_Result respond(struct sl_request *request)
     if (rc == MHD_YES && request->code == 405 && request->allow != NULL) {
         rc = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, request->allow);
     }
-    if (rc == MHD_YES && (request->close || atomic_load(&request->http->draining))) {
+    if (rc == MHD_YES &&
+        (request->close || request->chunked || atomic_load(&request->http->draining))) {
         rc = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     }
     if (rc == MHD_YES && request->page) {
@@ -253,7 +254,7 @@ static struct sl_request *begin_request(const struct sl_listener *listener,
     (void)atomic_fetch_add(&http->metrics->in_flight, 1);
     sl_buf_init(&request->reply, (size_t)request->live->config.server.max_reply_bytes);
     bool matched = find_route(request, method) == 0;
-    if (sl_request_check(own, version, matched) == 0 && request->route->begin != NULL &&
+    if (sl_request_check(own, method, version, matched) == 0 && request->route->begin != NULL &&
         request->route->begin(request) < 0) {
         (void)sl_request_fail_err(request);
     }
