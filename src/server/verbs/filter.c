@@ -255,6 +255,18 @@ static void write_error(struct sl_request *request, const char *text)
     request->outcome = SL_OUTCOME_ERROR;
 }
 
+/* Begins a reply of names: it may have what is left by now, whatever was when the request began. */
+static void begin_names(struct sl_request *request)
+{
+    struct sl_buf *out = &request->reply;
+    size_t room = sl_connection_room(request) + out->cap;
+    size_t max = (size_t)request->live->config.server.max_reply_bytes;
+    out->max = room < max ? room : max;
+    out->len = 0;
+    (void)sl_buf_reserve(out, 256 + request->workspace->candidates.text.len);
+    sl_buf_puts(out, "{\"Nodes\":null,\"NodeNames\":[");
+}
+
 /* held: why the pod's turn has not come; NULL: it may go. */
 static void write_result(struct filter *f, const char *held)
 {
@@ -262,9 +274,7 @@ static void write_result(struct filter *f, const char *held)
     struct sl_buf *out = &request->reply;
     size_t n = request->workspace->candidates.n;
     if (!f->by_nodes) {
-        out->len = 0;
-        (void)sl_buf_reserve(out, 256 + request->workspace->candidates.text.len);
-        sl_buf_puts(out, "{\"Nodes\":null,\"NodeNames\":[");
+        begin_names(request);
     }
     if (held != NULL) {
         refuse_held(f, held);
