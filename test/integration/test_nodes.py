@@ -110,7 +110,7 @@ def test_units_that_are_out_of_service_are_not_offered_now(cluster):
     text = "nvidia.com/gpu: 8 asked, this node offers %d now of the %d that it has"
     assert judged(daemon, {GPU: 8}, "away") == (text % (0, 8), False)
     assert judged(daemon, {GPU: 8}, "some") == (text % (2, 8), False)
-    assert judged(daemon, {GPU: 8}, "fresh") == (text % (0, 64), False)
+    assert judged(daemon, {GPU: 8}, "fresh") == (text % (0, 16), False)
     assert judged(daemon, {GPU: 9}, "some") == ("nvidia.com/gpu: 9 asked, this node has 8 in all", True)
     assert judged(daemon, {GPU: 1}, "cpu") == ("nvidia.com/gpu: not offered by this node", True)
     assert daemon.nodes()["away"]["problem"] == "nvidia.com/gpu: 8 in capacity, allocatable now 0"

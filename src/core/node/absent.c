@@ -65,12 +65,42 @@ static void from_profile(struct sl_draft *draft, const struct sl_pair *label)
     }
 }
 
+/* Do the GPUs go to virtual machines, by the GPU operator's label or since they, or vGPUs, are
+ * offered under such names as nvidia.com/GH100_H100_SXM5_80GB and nvidia.com/GRID_T4-1Q
+ * (NVIDIA/kubevirt-gpu-device-plugin; nvidia.com/pgpu is its common alias)? */
+static bool serves_machines(const struct sl_draft *draft)
+{
+    const struct sl_str start = SL_STR("nvidia.com/");
+    const struct sl_pair *config =
+        sl_pair_find(draft->facts->labels, SL_STR("nvidia.com/gpu.workload.config"));
+    bool serves = config != NULL && sl_str_starts(config->value, SL_STR("vm-"));
+    const struct sl_pair *pair = draft->facts->allocatable;
+    for (; pair != NULL && !serves; pair = pair->next) {
+        bool ours = sl_str_starts(pair->key, start) && pair->key.len > start.len;
+        char first = ours ? pair->key.s[start.len] : '\0';
+        serves = (first >= 'A' && first <= 'Z') || sl_str_eq(pair->key, SL_STR("nvidia.com/pgpu"));
+    }
+    return serves;
+}
+
+/* A plugin that starts while a GPU has failed leaves that out of capacity too. On a node whose GPUs
+ * are all whole, and its only units, sharing and cutting do not explain those that miss. */
+static void from_count(struct sl_draft *draft)
+{
+    const struct sl_draft_labels *labels = &draft->labels;
+    const struct sl_str gpu = SL_STR("nvidia.com/gpu");
+    if (draft->n_pools == 1 && draft->n_absent == 0 && !labels->sharing && !draft->dynamic_mig &&
+        draft->pool[0].pool.kind == SL_KIND_WHOLE && sl_str_eq(draft->pool[0].resource, gpu)) {
+        add(draft, gpu, labels->count, 1);
+    }
+}
+
 static void from_labels(struct sl_draft *draft)
 {
     const struct sl_draft_labels *labels = &draft->labels;
     const struct sl_pair *config =
         sl_pair_find(draft->facts->labels, SL_STR("nvidia.com/mig.config"));
-    int64_t gpus = labels->count > 0 ? labels->count : SL_NODE_DEVICES_MAX;
+    int64_t gpus = labels->count > 0 ? labels->count : SL_DRAFT_GPUS_MAX;
     int64_t replicas = labels->replicas > 1 ? labels->replicas : 1;
     add(draft, SL_STR("nvidia.com/gpu"), gpus, replicas);
     if (labels->sharing) {
@@ -91,6 +121,10 @@ void sl_draft_absent(struct sl_draft *draft)
 {
     const struct sl_draft_labels *labels = &draft->labels;
     from_capacity(draft);
+    if (serves_machines(draft)) {
+        return;
+    }
+    from_count(draft);
     if (draft->n_pools == 0 && draft->n_absent == 0 &&
         (labels->present || labels->product.len > 0 || labels->count > 0)) {
         from_labels(draft);

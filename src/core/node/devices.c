@@ -362,8 +362,9 @@ static void settle_single(struct sl_draft *draft)
     }
     for (unsigned i = 0; all && i < draft->n_pools; i++) {
         struct sl_pool *pool = &draft->pool[i].pool;
-        if (pool->kind == SL_KIND_WHOLE) {
+        if (pool->kind == SL_KIND_WHOLE || draft->pool[i].vague) {
             pool->kind = SL_KIND_MIG;
+            draft->pool[i].vague = false;
         }
         if (pool->kind != SL_KIND_MEMORY) {
             draft->pool[i].on_instances = true;

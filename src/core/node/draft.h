@@ -13,6 +13,7 @@ enum {
     SL_DRAFT_INSTANCES_MAX = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX,
     SL_DRAFT_NO_POOL = UINT8_MAX,
     SL_DRAFT_KEY_MAX = 128,
+    SL_DRAFT_GPUS_MAX = 16,            /* no machine has more */
     SL_DRAFT_MEMORY_MIB_MAX = 1 << 20, /* 1 TiB: more than any GPU has */
 };
 
@@ -168,7 +169,7 @@ int64_t sl_draft_mib(int64_t number);
  * tells what no GPU has. */
 int64_t sl_draft_memory_label(struct sl_draft *draft, struct sl_str key);
 
-/* Forgets the memory by the label, with a problem added, when it is more than the model has. */
+/* Forgets the memory by the label, with a problem added, when the model cannot have it. */
 void sl_draft_memory_check(struct sl_draft *draft);
 
 /* Sets the GPU memory of a unit of each pool, and how replicas share it (memory.c). */

@@ -12,8 +12,8 @@ static int64_t replicated_things(struct sl_draft *draft, struct sl_draft_pool *p
     int64_t replicas = pool->label_replicas;
     if (pool->vague) {
         sl_draft_problem_count(draft, pool->resource, units,
-                               " allocatable, more than GPUs by the cloud's labels, and nothing "
-                               "tells how these are shared or cut");
+                               " allocatable, more than GPUs by the labels, and nothing tells "
+                               "how these are shared or cut");
         return 0;
     }
     int64_t things = replicas > 0 && units % replicas == 0 ? units / replicas : 0;

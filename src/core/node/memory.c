@@ -53,19 +53,26 @@ int64_t sl_draft_memory_label(struct sl_draft *draft, struct sl_str key)
     return mib;
 }
 
-/* True when nothing that is sold with so many GB has that memory: drivers round names by 5 %. Of 0
- * GB nothing is known: the GPU uses the machine's. */
-static bool exceeds(int64_t mib, int64_t gb)
+/* Tells why nothing that is sold with so many GB has that memory; NULL: it may. Drivers round names
+ * by 5 %, and no ECC takes half. Of 0 GB nothing is known: the GPU uses the machine's. */
+static const char *contradiction(int64_t mib, int64_t gb)
 {
-    return gb > 0 && mib > gb * 1024 * 21 / 20;
+    if (gb <= 0 || mib <= 0) {
+        return NULL;
+    }
+    return mib > gb * 1024 * 21 / 20 ? "more than"
+           : mib < gb * 1024 / 2     ? "less than half of what"
+                                     : NULL;
 }
 
 void sl_draft_memory_check(struct sl_draft *draft)
 {
     int64_t mib = draft->labels.memory_mib;
-    if (draft->model != NULL && exceeds(mib, draft->model->memory_gib)) {
-        sl_draft_problem_count(draft, SL_STR("GPU memory by the labels"), mib,
-                               " MiB are more than its product has, ignored");
+    const char *why = draft->model == NULL ? NULL : contradiction(mib, draft->model->memory_gib);
+    if (why != NULL) {
+        sl_draft_problem_count(draft, SL_STR("GPU memory by the labels"), mib, " MiB are ");
+        sl_text_puts(&draft->problem, why);
+        sl_text_puts(&draft->problem, " its product has, ignored");
         draft->labels.memory_mib = 0;
     }
 }
@@ -89,9 +96,11 @@ static int64_t thing_mib(struct sl_draft *draft, const struct sl_draft_pool *poo
         return pool->pool.kind == SL_KIND_WHOLE && (more || unnamed) ? 0 : gpu_mib(draft);
     }
     const struct sl_mig_profile *profile = pool->pool.profile;
-    if (profile != NULL && exceeds(pool->label_mib, profile->memory_gb)) {
-        sl_draft_problem_count(draft, pool->resource, pool->label_mib,
-                               " MiB by its label are more than such an instance has, ignored");
+    const char *why = profile == NULL ? NULL : contradiction(pool->label_mib, profile->memory_gb);
+    if (why != NULL) {
+        sl_draft_problem_count(draft, pool->resource, pool->label_mib, " MiB by its label are ");
+        sl_text_puts(&draft->problem, why);
+        sl_text_puts(&draft->problem, " such an instance has, ignored");
     } else if (pool->label_mib > 0 || profile == NULL) {
         return pool->label_mib;
     }

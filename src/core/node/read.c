@@ -126,6 +126,15 @@ static int64_t replicas_told(int64_t label)
     return label > 1 ? label : 0;
 }
 
+/* Are the units too many to be GPUs that a lagging label has not counted yet, or those of another
+ * product? Then they are replicas. Feature discovery says replicas=1 until it has read the plugin's
+ * configuration (NVIDIA/gpu-feature-discovery, issue 76). */
+static bool is_shared(const struct sl_draft_labels *labels, int64_t units)
+{
+    return labels->count > 0 && units > labels->count &&
+           (labels->exact || units > SL_DRAFT_GPUS_MAX || units / 4 >= labels->count);
+}
+
 /* Judges nvidia.com/gpu and nvidia.com/gpu.shared, whose meaning depends on the strategy. */
 static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, bool shared)
 {
@@ -140,7 +149,7 @@ static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, 
     }
     if (shared || labels->sharing) {
         pool->pool.kind = SL_KIND_REPLICA;
-    } else if (labels->exact && !pool->on_instances && pool->pool.capacity > labels->count) {
+    } else if (!pool->on_instances && is_shared(labels, pool->pool.capacity)) {
         pool->pool.kind = SL_KIND_REPLICA;
         pool->vague = true;
     }

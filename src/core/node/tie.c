@@ -96,6 +96,9 @@ static bool tie_countable(struct sl_draft *draft, unsigned index)
     struct sl_draft_pool *pool = &draft->pool[index];
     struct base base = base_of(draft, index);
     int64_t units = pool->pool.capacity;
+    if (pool->vague && (units == base.all || units == base.healthy)) {
+        pool->pool.kind = SL_KIND_WHOLE; /* the annotation names them all */
+    }
     if (pool->pool.kind != SL_KIND_REPLICA || pool->pool.slices) {
         return base.all > 0 && (units == base.all || units == base.healthy);
     }

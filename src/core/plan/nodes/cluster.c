@@ -188,12 +188,16 @@ int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *
         }
     }
     bool changed = !planner->ready;
+    uint64_t seq = planner->nodes_seq;
     planner->ready = true;
     for (size_t i = 0; i < n; i++) {
         if (planner->base[i] != view[i]) {
             set_base(planner, i, view[i]);
             changed = true;
         }
+    }
+    if (planner->nodes_seq != seq) {
+        sl_plan_offer_renew(planner);
     }
     planner->touch += changed;
     sl_plan_ran_check(planner);

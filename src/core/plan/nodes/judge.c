@@ -31,7 +31,7 @@ static bool find_taker(struct sl_planner *planner, struct sl_plan_ask *ask)
 /* Only changed nodes can change the answer. */
 static bool find_again(struct sl_planner *planner, struct sl_plan_ask *ask)
 {
-    if (!ask->never && !planner->node[ask->taker]->news) {
+    if (ask->taken && !planner->node[ask->taker]->news) {
         return true;
     }
     for (size_t i = 0; i < planner->n_news; i++) {
@@ -40,15 +40,16 @@ static bool find_again(struct sl_planner *planner, struct sl_plan_ask *ask)
             return true;
         }
     }
-    return !ask->never && find_taker(planner, ask);
+    return ask->taken && find_taker(planner, ask);
 }
 
-/* Do DeviceClasses offer all that no node does? */
+/* Do DeviceClasses offer all that no node does now? Labels tell of their GPUs too, but no device
+ * plugin will come to offer these. */
 static bool is_by_dra(const struct sl_planner *planner, const struct sl_ask *ask)
 {
     bool any = false;
     for (unsigned i = 0; i < ask->n; i++) {
-        bool offered = sl_plan_offers(planner, ask->item[i].key);
+        bool offered = sl_plan_offer_now(planner, ask->item[i].key) > 0;
         if (!offered && !sl_dra_offers(&planner->dra, ask->item[i].key)) {
             return false;
         }
@@ -73,8 +74,9 @@ void sl_plan_judge(struct sl_planner *planner, struct sl_plan_ask *ask)
     if (never && !is_hopeless(planner, &ask->ask)) {
         never = known ? !find_again(planner, ask) : !find_taker(planner, ask);
     }
-    ask->never = never;
-    ask->by_dra = never && is_by_dra(planner, &ask->ask);
+    ask->taken = !never;
+    ask->by_dra = planner->n_nodes > 0 && is_by_dra(planner, &ask->ask);
+    ask->never = never || ask->by_dra;
     ask->never_seq = planner->nodes_seq;
 }
 

@@ -57,8 +57,22 @@ static bool lacks_room(enum sl_hold_reason reason)
     return reason == SL_HOLD_NO_ROOM || reason == SL_HOLD_CONSTRAINT;
 }
 
+static const char service_text[] =
+    "the nodes that could take it do not offer all their units now: GPUs are out of service, or "
+    "the device plugin is";
+
+static bool lacks_service(const struct sl_planner *planner, const struct sl_ask *ask)
+{
+    bool lacks = false;
+    for (unsigned i = 0; i < ask->n && !lacks; i++) {
+        lacks = ask->item[i].count > sl_plan_offer_now(planner, ask->item[i].key);
+    }
+    return lacks;
+}
+
 /* The words about the pod beyond its reason; NULL: none. */
-static const char *why_of(const struct sl_plan_pod *pod, enum sl_hold_reason reason)
+static const char *why_of(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                          enum sl_hold_reason reason)
 {
     if (reason == SL_HOLD_STAGE || reason == SL_HOLD_STAGE_FAILED ||
         reason == SL_HOLD_STAGE_CYCLE) {
@@ -66,6 +80,10 @@ static const char *why_of(const struct sl_plan_pod *pod, enum sl_hold_reason rea
     }
     if (reason == SL_HOLD_CUT) {
         return pod->cut->text;
+    }
+    if (lacks_room(reason) && pod->drain_text == NULL && pod->queued &&
+        lacks_service(planner, &pod->class->ask->ask)) {
+        return service_text;
     }
     if (reason != SL_HOLD_EXPIRED) {
         return lacks_room(reason) ? pod->drain_text : NULL;
@@ -95,7 +113,7 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
         .ready_us = pod->ready_us,
         .expiries = pod->expiries,
     };
-    row->why = why_of(pod, row->reason);
+    row->why = why_of(planner, pod, row->reason);
     const struct sl_plan_limit *limit =
         row->reason == SL_HOLD_LIMIT ? sl_plan_limit_of(planner, pod) : NULL;
     if (limit != NULL) {

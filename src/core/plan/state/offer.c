@@ -15,12 +15,13 @@ static size_t offer_place(const struct sl_planner *planner, uint64_t key)
 }
 
 /* Out of memory every resource counts as offered, until the next reset. */
-static void offer_put(struct sl_planner *planner, uint64_t key, int64_t units)
+static void offer_put(struct sl_planner *planner, uint64_t key, int64_t most, int64_t now)
 {
     size_t at = offer_place(planner, key);
     if (at < planner->n_offers && planner->offer[at].key == key) {
-        int64_t most = planner->offer[at].most;
-        planner->offer[at].most = units > most ? units : most;
+        struct sl_plan_offer *offer = &planner->offer[at];
+        offer->most = most > offer->most ? most : offer->most;
+        offer->now = now > offer->now ? now : offer->now;
         return;
     }
     planner->moves = true;
@@ -31,11 +32,16 @@ static void offer_put(struct sl_planner *planner, uint64_t key, int64_t units)
     }
     memmove(planner->offer + at + 1, planner->offer + at,
             (planner->n_offers - at) * sizeof(*planner->offer));
-    planner->offer[at] = (struct sl_plan_offer){key, units};
+    planner->offer[at] = (struct sl_plan_offer){key, most, now};
     planner->n_offers++;
 }
 
 static const char gpu[] = "nvidia.com/gpu";
+
+static void offer_cut(struct sl_planner *planner, const char *resource, int64_t units)
+{
+    offer_put(planner, sl_hash(resource, strlen(resource)), units, units);
+}
 
 /* A node that sliced may have cut offers every instance that its GPUs can be cut into, so that
  * pods which wait for one have a lane of their own whatever there is of it now. */
@@ -44,7 +50,7 @@ static void offer_cuts(struct sl_planner *planner, const struct sl_node *node)
     const struct sl_mig_model *model = NULL;
     if (node->partition.single || node->partition.mig_mode) {
         int64_t each = node->partition.single ? SL_MIG_INSTANCES_MAX : 1;
-        offer_put(planner, sl_hash(gpu, strlen(gpu)), each * node->n_devices);
+        offer_cut(planner, gpu, each * node->n_devices);
     }
     for (unsigned d = 0; d < node->n_devices; d++) {
         if (node->device[d].model == model) {
@@ -53,8 +59,7 @@ static void offer_cuts(struct sl_planner *planner, const struct sl_node *node)
         model = node->device[d].model;
         for (unsigned i = 0; model != NULL && i < model->n_profiles; i++) {
             const struct sl_mig_profile *profile = &model->profiles[i];
-            offer_put(planner, sl_hash(profile->resource, strlen(profile->resource)),
-                      (int64_t)profile->max_count * node->n_devices);
+            offer_cut(planner, profile->resource, (int64_t)profile->max_count * node->n_devices);
         }
     }
 }
@@ -75,7 +80,7 @@ static void offer_slices(struct sl_planner *planner, const struct sl_node *node)
         sl_text_puts(&text, "nvidia.com/gpu-");
         sl_text_i64(&text, planner->offered_gb + 1);
         sl_text_puts(&text, "gb");
-        offer_put(planner, sl_hash(name, text.len), 1);
+        offer_cut(planner, name, 1);
     }
 }
 
@@ -83,15 +88,26 @@ void sl_plan_offer_add(struct sl_planner *planner, const struct sl_node *node)
 {
     enum sl_actuator actuator = node->partition.actuator;
     for (unsigned i = 0; i < node->n_pools; i++) {
-        offer_put(planner, node->pool[i].key, node->pool[i].capacity);
+        offer_put(planner, node->pool[i].key, node->pool[i].capacity, node->pool[i].capacity);
     }
     for (unsigned i = 0; i < node->n_absent; i++) {
-        offer_put(planner, node->absent[i].key, node->absent[i].units);
+        offer_put(planner, node->absent[i].key, node->absent[i].units, 0);
     }
     if (actuator == SL_ACTUATOR_MIG_MANAGER || actuator == SL_ACTUATOR_NOS_MIG) {
         offer_cuts(planner, node);
     } else if (actuator == SL_ACTUATOR_NOS_MPS) {
         offer_slices(planner, node);
+    }
+}
+
+void sl_plan_offer_renew(struct sl_planner *planner)
+{
+    planner->offered_gb = 0;
+    for (size_t i = 0; i < planner->n_offers; i++) {
+        planner->offer[i].now = 0;
+    }
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        sl_plan_offer_add(planner, planner->base[i]->node);
     }
 }
 
@@ -103,11 +119,23 @@ void sl_plan_offer_reset(struct sl_planner *planner)
     planner->moves = true;
 }
 
-int64_t sl_plan_offer_most(const struct sl_planner *planner, uint64_t key)
+static struct sl_plan_offer offer_find(const struct sl_planner *planner, uint64_t key)
 {
     size_t at = offer_place(planner, key);
     bool known = at < planner->n_offers && planner->offer[at].key == key;
-    return planner->offers_all ? INT64_MAX : known ? planner->offer[at].most : 0;
+    return planner->offers_all ? (struct sl_plan_offer){key, INT64_MAX, INT64_MAX}
+           : known             ? planner->offer[at]
+                               : (struct sl_plan_offer){.key = key};
+}
+
+int64_t sl_plan_offer_most(const struct sl_planner *planner, uint64_t key)
+{
+    return offer_find(planner, key).most;
+}
+
+int64_t sl_plan_offer_now(const struct sl_planner *planner, uint64_t key)
+{
+    return offer_find(planner, key).now;
 }
 
 bool sl_plan_offers(const struct sl_planner *planner, uint64_t key)

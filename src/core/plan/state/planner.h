@@ -24,7 +24,8 @@ struct sl_plan_memo {
 /* A resource that nodes offer, and the most that one of them has. */
 struct sl_plan_offer {
     uint64_t key;
-    int64_t most;
+    int64_t most; /* units that one node has, out of service or not */
+    int64_t now;  /* units that one node offers, or could be cut into */
 };
 
 struct sl_plan_bid {

@@ -21,9 +21,10 @@ struct sl_plan_ask {
     uint32_t refs;               /* classes */
     uint32_t members;            /* pods */
     int32_t wanted;              /* pods that an autoscaler may see, while release.c counts */
-    uint32_t taker;              /* index of a node that could take it, unless never */
-    bool never;                  /* no node could ever take it */
-    bool by_dra;                 /* never, but a DeviceClass offers a resource of it */
+    uint32_t taker;              /* index of a node that could take it, if taken */
+    bool taken;                  /* a node could take it, or there are no nodes */
+    bool never;                  /* no node could ever take it, or by_dra */
+    bool by_dra;                 /* DeviceClasses offer what no node does */
     bool moving;                 /* to a lane of its own: a node offers it now */
     uint64_t never_seq;          /* nodes_seq when never was judged; 0: not yet */
     struct sl_plan_class *early; /* list, while estimated starts are worked out */

@@ -75,9 +75,14 @@ int64_t sl_plan_usual(const struct sl_planner *planner, const struct sl_pod *pod
 
 /* Records that this node offers its resources. */
 void sl_plan_offer_add(struct sl_planner *planner, const struct sl_node *node);
+/* Forgets what nodes offered before they changed, of sl_plan_offer_now() alone. */
+void sl_plan_offer_renew(struct sl_planner *planner);
 void sl_plan_offer_reset(struct sl_planner *planner);
-/* The most units on one node, of nodes added since the last reset; 0: no node offers it. */
+/* The most units on one node, out of service or not, of nodes added since the last reset; 0: no
+ * node offers it. */
 int64_t sl_plan_offer_most(const struct sl_planner *planner, uint64_t key);
+/* The most units that one node offers now, or could be cut into. */
+int64_t sl_plan_offer_now(const struct sl_planner *planner, uint64_t key);
 bool sl_plan_offers(const struct sl_planner *planner, uint64_t key);
 
 /* ---- lane.c ---- */

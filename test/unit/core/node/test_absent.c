@@ -28,7 +28,7 @@ static void units_that_the_plugin_took_back_stay_in_capacity(void **state)
 static void some_of_the_units_may_be_offered(void **state)
 {
     struct node_rig *rig = *state;
-    given(rig, T4 "nvidia.com/gpu.count=8", "nvidia.com/gpu=2");
+    given(rig, T4 "nvidia.com/gpu.count=2", "nvidia.com/gpu=2");
     capacity_is(rig, "nvidia.com/gpu=8");
     assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
     capacity_is(rig, "nvidia.com/gpu=2");
@@ -43,8 +43,8 @@ static void gpu_labels_without_units_tell_what_will_come(void **state)
     given(rig, T4 "nvidia.com/gpu.count=8", "cpu=8");
     assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
     assert_int_equal(absent(rig, "nvidia.com/gpu.shared"), 0);
-    given(rig, "nvidia.com/gpu.present=true", "cpu=8"); /* as many as any node has */
-    assert_int_equal(absent(rig, "nvidia.com/gpu"), SL_NODE_DEVICES_MAX);
+    given(rig, "nvidia.com/gpu.present=true", "cpu=8"); /* as many as any machine has */
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), 16);
     given(rig, T4 "nvidia.com/gpu.count=2 nvidia.com/gpu.replicas=4", "cpu=8");
     assert_int_equal(absent(rig, "nvidia.com/gpu.shared"), 8);
     given(rig, "nvidia.com/gpu.present=false disk=ssd", "cpu=8");
@@ -69,6 +69,52 @@ static void mig_labels_without_units_tell_the_instances(void **state)
     assert_int_equal(absent(rig, "nvidia.com/mig-1g.5gb"), 0);
     given(rig, A30 "nvidia.com/gpu.count=2 nvidia.com/mig.config=all-disabled", "");
     assert_int_equal(absent(rig, "nvidia.com/mig-4g.24gb"), 0);
+}
+
+/* A plugin that starts beside a failed GPU does not tell it in capacity. */
+static void whole_gpus_that_the_label_counts_beyond_those_offered_are_absent(void **state)
+{
+    const char *const explained[][2] = {
+        {T4 "nvidia.com/gpu.count=4", "nvidia.com/gpu=4"},
+        {T4 "nvidia.com/gpu.count=2", "nvidia.com/gpu=4"},
+        {T4 "nvidia.com/gpu.count=8 nvidia.com/gpu.replicas=2", "nvidia.com/gpu=4"},
+        {T4 "nvidia.com/gpu.count=8 nvidia.com/gpu.sharing-strategy=mps", "nvidia.com/gpu=4"},
+        {T4 "nvidia.com/gpu.count=8", "nvidia.com/gpu=4 nvidia.com/gpu.shared=16"},
+        {T4 "nvidia.com/gpu.count=8", "nvidia.com/gpu.shared=4"},
+        {A30 "nvidia.com/gpu.count=8", "nvidia.com/gpu=4 nvidia.com/mig-1g.6gb=16"},
+        {A30 "nvidia.com/gpu.count=8 nos.nebuly.com/gpu-partitioning=mig", "nvidia.com/gpu=4"},
+        {"nvidia.com/gpu.product=NVIDIA-A30-MIG-1g.6gb nvidia.com/gpu.count=8", "nvidia.com/gpu=4"},
+        {T4 "nvidia.com/gpu.count=8", "aliyun.com/gpu-mem=4"},
+    };
+    struct node_rig *rig = *state;
+    given(rig, T4 "nvidia.com/gpu.count=8", "nvidia.com/gpu=4");
+    capacity_is(rig, "nvidia.com/gpu=4");
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
+    assert_int_equal(rig->made->n_devices, 4);
+    rig->node.capacity = NULL;
+    for (size_t i = 0; i < sizeof(explained) / sizeof(explained[0]); i++) {
+        given(rig, explained[i][0], explained[i][1]);
+        assert_int_equal(absent(rig, "nvidia.com/gpu"), 0);
+    }
+}
+
+static void gpus_of_virtual_machines_do_not_come_back(void **state)
+{
+    const char *const labels = T4 "nvidia.com/gpu.present=true nvidia.com/gpu.count=8 ";
+    const char *const machines[] = {"nvidia.com/GH100_H100_SXM5_80GB=8", "nvidia.com/GRID_T4-1Q=16",
+                                    "nvidia.com/pgpu=8"};
+    struct node_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        given(rig, labels, machines[i]);
+        assert_int_equal(make(rig)->n_absent, 0);
+    }
+    given(rig, T4 "nvidia.com/gpu.workload.config=vm-passthrough", "cpu=8");
+    assert_int_equal(make(rig)->n_absent, 0);
+    given(rig, T4 "nvidia.com/gpu.workload.config=vm-vgpu", "cpu=8");
+    assert_int_equal(make(rig)->n_absent, 0);
+    given(rig, T4 "nvidia.com/gpu.count=8 nvidia.com/gpu.workload.config=container",
+          "nvidia.com/hostdev=8 nvidia.com/=1 example.com/GPU=1"); /* network cards, and none */
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
 }
 
 static void labels_say_nothing_beside_units(void **state)
@@ -121,6 +167,8 @@ int main(void)
         TEST(some_of_the_units_may_be_offered),
         TEST(gpu_labels_without_units_tell_what_will_come),
         TEST(mig_labels_without_units_tell_the_instances),
+        TEST(whole_gpus_that_the_label_counts_beyond_those_offered_are_absent),
+        TEST(gpus_of_virtual_machines_do_not_come_back),
         TEST(labels_say_nothing_beside_units),
         TEST(absurd_numbers_are_bounded),
     };

@@ -79,6 +79,15 @@ static void memory_that_the_product_cannot_have_is_not_believed(void **state)
     assert_string_equal(rig->made->problem,
                         "GPU memory by the labels: 610351 MiB are more than its "
                         "product has, ignored");
+    given(rig, "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3 nvidia.com/gpu.memory=1024",
+          "nvidia.com/gpu=8");
+    assert_int_equal(make(rig)->device[0].memory_mib, 81920);
+    assert_string_equal(rig->made->problem,
+                        "GPU memory by the labels: 1024 MiB are less than half of what its "
+                        "product has, ignored");
+    given(rig, A30 "nvidia.com/mig-1g.6gb.memory=1024", "nvidia.com/mig-1g.6gb=4");
+    pool_is(rig, "nvidia.com/mig-1g.6gb", 5952, false, false);
+    assert_non_null(strstr(rig->made->problem, "less than half of what such an instance has"));
     given(rig, A30 "nvidia.com/mig-1g.6gb.memory=24576", "nvidia.com/mig-1g.6gb=4");
     pool_is(rig, "nvidia.com/mig-1g.6gb", 5952, false, false);
     assert_non_null(strstr(rig->made->problem, "more than such an instance has"));
@@ -188,6 +197,60 @@ static void replicas_known_by_counts_have_the_memory_of_all_gpus(void **state)
     assert_false(pool->on_devices);
     assert_int_equal(pool->total_mib, 4 * 15360);
     assert_int_equal(sl_node_unit_mib(rig->made, 1, -1, -1), 3840);
+}
+
+/* Feature discovery says replicas=1 until it knows better, also where the plugin gives replicas the
+ * name of GPUs. */
+static void units_too_many_for_gpus_are_replicas_of_an_unknown_number(void **state)
+{
+    const char *const a10g = "nvidia.com/gpu.product=NVIDIA-A10G nvidia.com/gpu.memory=23028 ";
+    static const struct {
+        const char *labels;
+        const char *units;
+        int64_t total_mib;
+    } rows[] = {
+        {"nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=1", "nvidia.com/gpu=50", 23028},
+        {"nvidia.com/gpu.count=1", "nvidia.com/gpu=4", 23028},
+        {"nvidia.com/gpu.count=2", "nvidia.com/gpu=8", 2 * 23028},
+        {"nvidia.com/gpu.count=8", "nvidia.com/gpu=17", 8 * 23028},
+        {"nvidia.com/gpu.count=1", "nvidia.com/gpu=3", 0}, /* they may not be counted yet */
+        {"nvidia.com/gpu.count=4", "nvidia.com/gpu=8", 0},
+        {"nvidia.com/gpu.count=8", "nvidia.com/gpu=16", 0},
+        {"nvidia.com/gpu.count=32", "nvidia.com/gpu=32", 0}, /* so the labels say */
+        {"", "nvidia.com/gpu=50", 0},
+    };
+    struct node_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char labels[256];
+        (void)snprintf(labels, sizeof(labels), "%s%s", a10g, rows[i].labels);
+        given(rig, labels, rows[i].units);
+        const struct sl_pool *pool = &make(rig)->pool[0];
+        bool shared = rows[i].total_mib > 0;
+        assert_int_equal(pool->kind, shared ? SL_KIND_REPLICA : SL_KIND_WHOLE);
+        assert_int_equal(pool->total_mib, rows[i].total_mib);
+        assert_int_equal(rig->made->n_devices == 0, shared);
+        const char *problem = rig->made->problem == NULL ? "" : rig->made->problem;
+        assert_int_equal(strstr(problem, "nothing tells how") != NULL, shared);
+    }
+}
+
+/* An annotation names the GPUs, or their instances, whatever the labels count. */
+static void units_that_an_annotation_names_are_no_replicas(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, T4 "nvidia.com/gpu.count=1", "nvidia.com/gpu=4");
+    for (int i = 0; i < 4; i++) {
+        (void)device(rig, i, NULL);
+    }
+    check(rig, "annotated\nnvidia.com/gpu whole 4 on\n0 whole\n1 whole\n2 whole\n3 whole\n");
+    rig->node.devices = NULL;
+    given(rig,
+          "nvidia.com/gpu.product=NVIDIA-A30 nvidia.com/gpu.count=1 "
+          "nvidia.com/mig.strategy=single",
+          "nvidia.com/gpu=4");
+    (void)device(rig, 0, "1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3");
+    check(rig,
+          "annotated\nnvidia.com/gpu mig 1g.6gb 4 on\n0 mig 1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3\n");
 }
 
 static void shares_span_gpus_only_where_the_node_says_so(void **state)
@@ -313,6 +376,8 @@ int main(void)
         TEST(time_slicing_shows_every_replica_all_memory),
         TEST(the_plugins_setting_is_told_by_a_label_or_an_annotation),
         TEST(replicas_known_by_counts_have_the_memory_of_all_gpus),
+        TEST(units_too_many_for_gpus_are_replicas_of_an_unknown_number),
+        TEST(units_that_an_annotation_names_are_no_replicas),
         TEST(shares_span_gpus_only_where_the_node_says_so),
         TEST(a_balanced_configuration_tells_what_each_gpu_holds),
         TEST(all_of_one_profile_tells_how_many_gpus_there_are),

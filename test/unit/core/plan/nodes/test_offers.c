@@ -88,6 +88,49 @@ static const char *reason_of(struct plan_rig *rig, const char *name)
     return sl_hold_reason_name(row.reason);
 }
 
+static const char *text_of(struct plan_rig *rig, const char *name)
+{
+    static char text[256];
+    struct sl_queue_row row;
+    plan_rig_plan(rig);
+    assert_true(plan_rig_row(rig, name, &row));
+    (void)sl_queue_text(&row, rig->now_us, text, sizeof(text));
+    return text;
+}
+
+/* Makes two states of one node, with two GPUs in service and with so many, of eight. */
+static void make_states(struct plan_rig *rig, struct plan_rig_node *state[2], unsigned in_service)
+{
+    static struct sl_absent absent = {.units = 8};
+    absent.key = sl_hash(GPU, strlen(GPU));
+    state[0] = plan_rig_node(rig, "n1", 2);
+    state[1] = plan_rig_node(rig, "n1", in_service);
+    state[1]->node.absent = &absent;
+    state[1]->node.n_absent = 1;
+    state[1]->node.n_pools = in_service > 0;
+    state[1]->away = true;
+}
+
+static void turn(struct plan_rig_node *state[2])
+{
+    state[0]->away = !state[0]->away;
+    state[1]->away = !state[1]->away;
+}
+
+static void the_text_says_that_units_are_out_of_service(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct plan_rig_node *n1[2];
+    make_states(rig, n1, 1);
+    plan_rig_start(rig, plan_rig_pod(rig, "x", GPU, 1, 100), "n1", GPU "=0");
+    plan_rig_wait(rig, "a", 2, 50);
+    assert_null(strstr(text_of(rig, "a"), "out of service"));
+    turn(n1);
+    assert_non_null(strstr(text_of(rig, "a"), "; the nodes that could take it do not offer all"));
+    turn(n1);
+    assert_null(strstr(text_of(rig, "a"), "out of service"));
+}
+
 static void what_a_device_class_offers_is_waited_for_and_said_to_be_so(void **state)
 {
     struct plan_rig *rig = *state;
@@ -115,6 +158,32 @@ static void what_a_device_class_offers_is_waited_for_and_said_to_be_so(void **st
     assert_string_equal(reason_of(rig, "dra"), "Never");
 }
 
+/* GPUs that DRA gives have labels too, and no plugin will come to offer them. */
+static void labels_of_gpus_do_not_hide_the_device_class(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_dra dra = {0};
+    struct plan_rig_node *n1[2];
+    make_states(rig, n1, 0);
+    turn(n1);
+    plan_rig_put(rig, plan_rig_pod(rig, "a", GPU, 1, 100));
+    assert_string_equal(reason_of(rig, "a"), "NoRoom");
+    sl_dra_add(&dra, SL_STR(GPU));
+    sl_planner_set_dra(rig->planner, &dra);
+    assert_string_equal(reason_of(rig, "a"), "DeviceClass");
+    dra.n = 0;
+    sl_planner_set_dra(rig->planner, &dra);
+    assert_string_equal(reason_of(rig, "a"), "NoRoom");
+    dra.n = 1;
+    sl_planner_set_dra(rig->planner, &dra);
+    assert_string_equal(reason_of(rig, "a"), "DeviceClass");
+    turn(n1); /* a plugin came after all */
+    assert_string_equal(plan_rig_plan(rig), "nomination a on n1: " GPU "=0\n");
+    turn(n1); /* and went */
+    plan_rig_put(rig, plan_rig_pod(rig, "b", GPU, 1, 100));
+    assert_string_equal(reason_of(rig, "b"), "DeviceClass");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,7 +192,9 @@ int main(void)
         cmocka_unit_test(a_nomination_of_which_one_device_falls_ill_is_given_back),
         PLAN_TEST(every_model_of_a_node_that_may_be_cut_is_offered),
         PLAN_TEST(a_pod_waits_for_units_that_are_out_of_service),
+        PLAN_TEST(the_text_says_that_units_are_out_of_service),
         PLAN_TEST(what_a_device_class_offers_is_waited_for_and_said_to_be_so),
+        PLAN_TEST(labels_of_gpus_do_not_hide_the_device_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
