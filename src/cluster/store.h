@@ -25,18 +25,27 @@ void sl_store_free(struct sl_store *store); /* no snapshot may be out */
  * first. */
 void sl_store_set_one_equal_share(struct sl_store *store, bool on);
 
-enum { SL_NOMINEES_MAX = 64 };
+enum { SL_NOMINEES_MAX = 64 }; /* of a node */
 
 /* While on, sl_store_reserve leaves room for nominees. Off at first; with a queue the planner keeps
  * it. */
 void sl_store_heed_nominees(struct sl_store *store, bool on);
 
-/* The pods that wait without a gate, that kube-scheduler has nominated to a node
+struct sl_nominees {
+    struct sl_pod **pod; /* references, by node; of each the highest priority first */
+    size_t n;
+};
+
+/* Lists the pods that wait without a gate, that kube-scheduler has nominated to a node
  * (status.nominatedNodeName, which none but it and administrators write), and that are of no lower
- * priority than pod, itself left out: new references, the highest priority first; at most
- * SL_NOMINEES_MAX of these. Returns how many; none while they are not heeded. */
-size_t sl_store_nominees(struct sl_store *store, const struct sl_pod *pod,
-                         struct sl_pod *out[SL_NOMINEES_MAX]);
+ * priority than pod, itself left out; none while they are not heeded. *out is the caller's:
+ * sl_nominees_free. -1: out of memory. */
+int sl_store_nominees(struct sl_store *store, const struct sl_pod *pod, struct sl_nominees *out);
+/* Those of the node, *n of them, borrowed: the first SL_NOMINEES_MAX, which are those that
+ * sl_store_reserve leaves room for. */
+struct sl_pod *const *sl_nominees_on(const struct sl_nominees *nominees, const char *node,
+                                     size_t *n);
+void sl_nominees_free(struct sl_nominees *nominees);
 
 /* ---- changes ----
  *

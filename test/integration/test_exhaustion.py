@@ -188,6 +188,21 @@ def test_a_request_that_gets_no_memory_may_come_again(start):
     assert daemon.filter(POD, [NODE])["NodeNames"] == [NODE]
 
 
+def test_a_reply_of_names_may_have_what_others_have_given_back_meanwhile(start):
+    daemon = start(A30, config="server: {maxBufferedBytes: 4Mi}\n")
+    body = json.dumps({"Pod": pod_of("p", {"cpu": 1}, "u"), "NodeNames": [f"node-{i}-{'y' * 200}" for i in range(3000)]}).encode()
+    with Crowd() as crowd, daemon.socket() as s:
+        crowd.come(daemon.port, 1, names(3 * MIB // 2))
+        eventually(lambda: daemon.metric("sliced_http_buffered_bytes") > 3 * MIB)
+        s.sendall(head_of("/scheduler/filter", len(body)).replace(b"Host: x", b"Host: x\r\nConnection: close\r\nExpect: 100-continue"))
+        assert s.recv(4096).startswith(b"HTTP/1.1 100")  # it has begun
+        crowd.sockets[0].close()
+        eventually(lambda: daemon.metric("sliced_http_buffered_bytes") < MIB)
+        s.sendall(body)
+        reply = b"".join(iter(lambda: s.recv(1 << 16), b""))
+    assert len(json.loads(reply.partition(b"\r\n\r\n")[2])["NodeNames"]) == 3000
+
+
 def test_an_estimate_whose_reply_gets_no_memory_may_come_again(start):
     """The body fits and the reply repeats it, which does not. A sanitizer sees what the request's end reads."""
     daemon = start(A30, config="server: {maxBufferedBytes: 1Mi}\nqueue: {enabled: true}\n")

@@ -108,6 +108,21 @@ def test_a_crowd_of_nominated_pods_is_bounded_and_the_highest_count(start, tmp_p
     assert not passes(daemon, 6) and passes(daemon, 30 // 2, priority=2000)
 
 
+def test_each_node_of_many_keeps_the_room_of_its_nominated_pod(start, tmp_path):
+    names = [f"t4-{i}" for i in range(100)]
+    pods = [{"apiVersion": "v1", "kind": "Pod", **pod_of(f"on-{name}", {MEM: 15}), "status": {
+        "phase": "Pending", "nominatedNodeName": name}} for name in names]
+    path = tmp_path / "cluster.yaml"
+    one = T4X2.replace("'2'", "'1'").replace("'30'", "'15'")
+    path.write_text("---\n".join([one.replace("t4x2", name) for name in names] + [json.dumps(pod) + "\n" for pod in pods]))
+    daemon = start(path)
+    low = daemon.add_pod("low", {MEM: 1})
+    reply = daemon.filter(low, names)
+    assert reply["NodeNames"] == [] and sorted(reply["FailedNodes"]) == sorted(names)
+    assert all("kept" in reason for reason in reply["FailedNodes"].values())
+    assert all("kept" in daemon.bind(low, name) for name in names)
+
+
 def test_bind_leaves_the_room_as_well(start, tmp_path):
     daemon = preempted(start, tmp_path, urgent=(12, 1000, None, {}), other=(10, 0, 1, {}))
     assert "kept" in daemon.bind(daemon.add_pod("low", {MEM: 6}), "t4x2")

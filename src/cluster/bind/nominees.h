@@ -4,8 +4,7 @@
 
 #include "cluster/store.h"
 
-/* As sl_store_nominees(), borrowed, with the lock held; node: those of that node alone, NULL: of
- * any. */
+/* As sl_nominees_on() of sl_store_nominees(), with the lock held. Returns how many. */
 size_t sl_nominees_list(const struct sl_store *store, const struct sl_pod *pod, const char *node,
                         struct sl_pod *out[SL_NOMINEES_MAX]);
 

@@ -1,6 +1,7 @@
 /* News of pods where many items are waited for. A pod is compared with each of them that its labels
- * do not rule out, so the news wait: the latest of each pod, for their namespace's turn. Whoever
- * changes labels on and on delays what waits in its own namespace alone. */
+ * do not rule out, so the news wait: the latest of each name, for their namespace's turn. Only the
+ * success of a pod is taken in before the news of another of its name: the kubelet tells of it, so
+ * these are few. Whoever changes labels on and on delays what waits in its own namespace alone. */
 #include "core/stage/internal.h"
 
 #include "util/share.h"
@@ -56,6 +57,16 @@ static void read_anew(struct sl_stages *stages, struct sl_stage_space *space)
     }
 }
 
+/* Takes in that the pod of the news is as told, or is gone. */
+static void news_apply(struct sl_stages *stages, struct sl_stage_space *space,
+                       const struct sl_pod *pod, bool gone)
+{
+    sl_stage_pod_set(stages, space, pod);
+    if (gone) {
+        sl_stage_pod_drop(stages, space, sl_str_of(pod->name));
+    }
+}
+
 /* Keeps the pod as the latest news of it until its namespace's turn; false: it need not wait. */
 static bool news_put(struct sl_stages *stages, struct sl_stage_space *space,
                      const struct sl_pod *pod)
@@ -74,6 +85,9 @@ static bool news_put(struct sl_stages *stages, struct sl_stage_space *space,
     if (news == NULL || sl_map_put(&space->news, pod->name, len, news, NULL) < 0) {
         free(news); /* not one that was there: to replace it cannot fail */
         return false;
+    }
+    if (old != NULL && old->phase == SL_POD_SUCCEEDED && strcmp(old->uid, pod->uid) != 0) {
+        news_apply(stages, space, old, true); /* another pod of that name: its success counts */
     }
     news->pod = sl_pod_ref((struct sl_pod *)pod); /* the count is not const */
     news->gone = false;
@@ -118,10 +132,7 @@ void sl_stage_news_take(struct sl_stages *stages)
         bool gone = first_of(space)->gone;
         struct sl_pod *pod = news_drop(stages, space, first_of(space));
         stages->looks++;
-        sl_stage_pod_set(stages, space, pod);
-        if (gone) {
-            sl_stage_pod_drop(stages, space, sl_str_of(pod->name));
-        }
+        news_apply(stages, space, pod, gone);
         sl_pod_unref(pod);
     }
 }

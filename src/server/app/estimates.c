@@ -8,10 +8,11 @@
 #include "util/sat.h"
 #include "util/time.h"
 
-enum { REST = 10 /* estimates have a tenth of a processor, */ };
+enum { REST = 9 /* rest follows an estimate: they have a tenth of a processor, */ };
 
 static const int64_t rest_least_ns = 50 * SL_MS_NS;   /* and are no more than twenty a second */
-static const int64_t rest_most_ns = 2 * SL_SECOND_NS; /* whatever others' queues make one cost */
+static const int64_t rest_most_ns = 2 * SL_SECOND_NS; /* also where others' queues make one cost
+                                                         more than 0.2 s: then they have more */
 static const int64_t wait_most_ns = 30 * SL_SECOND_NS;
 
 /* ---- who asks ---- */
@@ -83,15 +84,15 @@ static int64_t turn_take(struct sl_estimates *estimates)
 {
     const struct sl_queue_reader *queue = estimates->queue;
     struct sl_estimate_request *first = first_of(estimates);
-    int64_t begin_ns = sl_clock_monotonic_ns();
     line_leave(estimates, first);
     (void)pthread_mutex_unlock(&estimates->lock);
     first->result = queue->what_if(queue->context, first->pod, &first->what_if, &first->err);
+    int64_t end_ns = sl_clock_monotonic_ns();
     int64_t rest_ns = sl_sat_mul(first->what_if.spent_us, REST * SL_US_NS);
     rest_ns = rest_ns < estimates->rest_most_ns ? rest_ns : estimates->rest_most_ns;
     (void)pthread_mutex_lock(&estimates->lock);
     MHD_resume_connection(first->request->connection);
-    return begin_ns + (rest_ns > estimates->rest_ns ? rest_ns : estimates->rest_ns);
+    return end_ns + (rest_ns > estimates->rest_ns ? rest_ns : estimates->rest_ns);
 }
 
 static void *estimates_run(void *context)

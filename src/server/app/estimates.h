@@ -28,7 +28,7 @@ struct sl_estimate_request {
 struct sl_estimates {
     const struct sl_queue_reader *queue;
     int64_t wait_ns;      /* nobody waits longer for a turn */
-    int64_t rest_ns;      /* between the beginnings of two estimates, at least */
+    int64_t rest_ns;      /* from an estimate's end to the next one's beginning, at least */
     int64_t rest_most_ns; /* and at most: one that was dear does not keep others from their turn */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* on the monotonic clock */

@@ -29,8 +29,7 @@ struct filter {
     char nominated[SL_NODE_NAME_BYTES]; /* node on which the plan has set devices aside, or empty */
     char standing[SL_NODE_NAME_BYTES];  /* node on which the pod's devices are reserved, or empty */
     struct seen seen[SEEN_SLOTS];
-    struct sl_pod *nominee[SL_NOMINEES_MAX]; /* that others make room for, on any node */
-    size_t n_nominees;
+    struct sl_nominees nominees; /* that it leaves room for, on any node */
     struct sl_ahead ahead; /* who goes before it, each where it can start */
     size_t held_at;        /* where their sentence stands among the reasons, as JSON */
     size_t held_len;       /* 0: it does not stand there yet */
@@ -177,13 +176,8 @@ static void judge_standing(struct filter *f, size_t i)
 static bool fits_beside(const struct filter *f, const struct sl_view *view,
                         struct sl_verdict *verdict)
 {
-    struct sl_pod *here[SL_NOMINEES_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < f->n_nominees; i++) {
-        if (strcmp(f->nominee[i]->nominated, view->node->name) == 0) {
-            here[n++] = f->nominee[i];
-        }
-    }
+    struct sl_pod *const *here = sl_nominees_on(&f->nominees, view->node->name, &n);
     return n == 0 ? sl_fit(view, &f->asked->ask, verdict)
                   : sl_choose_beside(view, here, n, &f->asked->ask, NULL, verdict);
 }
@@ -264,6 +258,18 @@ static void write_error(struct sl_request *request, const char *text)
     request->outcome = SL_OUTCOME_ERROR;
 }
 
+/* Begins a reply of names: it may have what is left by now, whatever was when the request began. */
+static void begin_names(struct sl_request *request)
+{
+    struct sl_buf *out = &request->reply;
+    size_t room = sl_connection_room(request) + out->cap;
+    size_t max = (size_t)request->live->config.server.max_reply_bytes;
+    out->max = room < max ? room : max;
+    out->len = 0;
+    (void)sl_buf_reserve(out, 256 + request->workspace->candidates.text.len);
+    sl_buf_puts(out, "{\"Nodes\":null,\"NodeNames\":[");
+}
+
 /* held: why the pod's turn has not come; NULL: it may go. */
 static void write_result(struct filter *f, const char *held)
 {
@@ -271,9 +277,7 @@ static void write_result(struct filter *f, const char *held)
     struct sl_buf *out = &request->reply;
     size_t n = request->workspace->candidates.n;
     if (!f->by_nodes) {
-        out->len = 0;
-        (void)sl_buf_reserve(out, 256 + request->workspace->candidates.text.len);
-        sl_buf_puts(out, "{\"Nodes\":null,\"NodeNames\":[");
+        begin_names(request);
     }
     if (held != NULL) {
         f->run = n;
@@ -368,17 +372,18 @@ void sl_filter_finish(struct sl_request *request)
             sl_grants_get(&request->app->grants, sl_str_of(asked.pod->uid), filter.now_ns);
         (void)sl_binds_node(&request->app->binds, sl_str_of(asked.pod->uid), filter.standing,
                             sizeof(filter.standing));
-        filter.n_nominees = sl_store_nominees(request->app->store, asked.pod, filter.nominee);
         struct sl_queue_status status;
         const char *held = held_by_queue(&filter, &status);
-        write_result(&filter, held);
-        log_result(&filter, held);
+        if (sl_store_nominees(request->app->store, asked.pod, &filter.nominees) < 0) {
+            write_error(request, "out of memory");
+        } else {
+            write_result(&filter, held);
+            log_result(&filter, held);
+            request->outcome = filter.n_passed > 0 ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
+        }
         sl_plan_fronts_free(filter.ahead.front, filter.ahead.n);
         sl_grant_unref(filter.grant);
-        while (filter.n_nominees > 0) {
-            sl_pod_unref(filter.nominee[--filter.n_nominees]);
-        }
-        request->outcome = filter.n_passed > 0 ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
+        sl_nominees_free(&filter.nominees);
         sl_metrics_nodes(request->metrics, SL_CLASS_FILTER, request->workspace->candidates.n);
     }
     sl_asked_free(&asked);

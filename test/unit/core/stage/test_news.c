@@ -110,6 +110,25 @@ static void who_succeeded_and_is_gone_before_its_turn_counts(void **state)
     assert_non_null(strstr(rig->log, "two StageFailed"));
 }
 
+/* As where news do not wait. */
+static void who_succeeded_counts_though_another_of_its_name_came_before_its_turn(void **state)
+{
+    struct stage_rig *rig = *state;
+    wait_for_much(rig, "ns");
+    stage_rig_wait(rig, "one", "", "pod/first");
+    stage_rig_wait(rig, "two", "", "(c=1)");
+    stage_rig_read_nothing(rig);
+    collect_all(rig);
+    stage_rig_pod(rig, "first", "first", "c=1", "Succeeded");
+    stage_rig_gone(rig, "first");
+    stage_rig_pod(rig, "first", "second", "c=1", "Pending");
+    collect_all(rig);
+    stage_rig_gone(rig, "first");
+    collect_all(rig);
+    assert_non_null(strstr(rig->log, "one None\n"));
+    assert_non_null(strstr(rig->log, "two None\n"));
+}
+
 /* A namespace may have news of three times as many pods as it leaves for others: of more, what they
  * may concern is read. */
 static void news_without_room_are_read_instead(void **state)
@@ -176,6 +195,7 @@ int main(void)
         NEWS_TEST(news_of_a_crowded_namespace_leave_turns_to_others),
         NEWS_TEST(the_latest_news_of_a_pod_alone_count),
         NEWS_TEST(who_succeeded_and_is_gone_before_its_turn_counts),
+        NEWS_TEST(who_succeeded_counts_though_another_of_its_name_came_before_its_turn),
         NEWS_TEST(news_without_room_are_read_instead),
         NEWS_TEST(a_search_for_cycles_is_given_up_in_time),
     };
