@@ -30,9 +30,9 @@ struct filter {
     char standing[SL_NODE_NAME_BYTES];  /* node on which the pod's devices are reserved, or empty */
     struct seen seen[SEEN_SLOTS];
     struct sl_nominees nominees; /* that it leaves room for, on any node */
-    struct sl_ahead ahead; /* who goes before it, each where it can start */
-    size_t held_at;        /* where their sentence stands among the reasons, as JSON */
-    size_t held_len;       /* 0: it does not stand there yet */
+    struct sl_ahead ahead;       /* who goes before it, each where it can start */
+    size_t held_at;              /* where their sentence stands among the reasons, as JSON */
+    size_t held_len;             /* 0: it does not stand there yet */
     size_t n_passed;
     size_t run; /* the first of those that passed last and are not written yet */
     size_t len; /* by_nodes: of the reply up to the last node that passed; others follow there */
