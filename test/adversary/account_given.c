@@ -405,7 +405,6 @@ void account_call(const char *method, const char *path, const char *body, size_t
     cuts_binds(text_of(binding, "metadata", "uid"), text_of(binding, "target", "name"));
     const char *uid = text_of(binding, "metadata", "uid");
     const char *node = text_of(binding, "target", "name");
-    end_nomination(uid);
     struct gift *gift = find(uid, node);
     bool known = gift != NULL && (gift->pending || is_held(gift));
     if (!known && account_is_known_by_uid(binding)) {
@@ -435,6 +434,7 @@ void account_call(const char *method, const char *path, const char *body, size_t
     } else if (gift != NULL) {
         gift->pending = true;
     }
+    end_nomination(uid); /* not before: it is judged as what was set aside for the pod */
     world_unlock();
     json_decref(binding);
 }
