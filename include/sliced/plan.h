@@ -317,22 +317,30 @@ size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
                         void (*visit)(void *context, const struct sl_queue_row *row),
                         void *context);
 
-/* The foremost of the pods that wait for units of a resource: of the highest priority, the earliest
- * submission. */
+/* The foremost of the pods that wait for units and are alike but for their order: of the highest
+ * priority, the earliest submission. */
 struct sl_plan_front {
-    uint64_t key; /* of the resource */
+    struct sl_pod *pod; /* reference */
     int64_t submit_us;
     int32_t priority;
 };
 enum { SL_PLAN_FRONTS_MAX = 64 };
-/* Lists the resources for which pods wait, as the last run left them, and returns how many; more
- * than there is room for are left out. */
+/* Lists those for whom units can come free, as the last run left them, and returns how many: of a
+ * resource the foremost eight, and no more than there is room for. Caller: sl_plan_fronts_free. */
 size_t sl_planner_fronts(const struct sl_planner *planner,
                          struct sl_plan_front out[SL_PLAN_FRONTS_MAX]);
-/* Must a pod that the queue does not plan go behind one of these? Returns the item that says so,
- * else NULL. A pod of unknown age came last. */
-const struct sl_ask_item *sl_plan_behind(const struct sl_plan_front *front, size_t n,
-                                         const struct sl_pod *pod);
+/* Lists those of the n behind whom a pod must go that the queue does not plan, and returns how
+ * many. A pod of unknown age came last. Caller: sl_plan_fronts_free. */
+size_t sl_plan_fronts_ahead(const struct sl_plan_front *front, size_t n, const struct sl_pod *pod,
+                            struct sl_plan_front out[SL_PLAN_FRONTS_MAX]);
+/* The item of the pod for which the front waits, too; NULL: none. */
+const struct sl_ask_item *sl_plan_front_item(const struct sl_plan_front *front,
+                                             const struct sl_pod *pod);
+/* Can one of the n start on the node now, or once the pods there have ended that state a timeout or
+ * are being deleted? */
+bool sl_plan_fronts_use(const struct sl_plan_front *front, size_t n, const struct sl_view *view);
+/* Drops the references. */
+void sl_plan_fronts_free(struct sl_plan_front *front, size_t n);
 
 /* The place and the start that a pod would have if it came now. */
 struct sl_plan_what_if {

@@ -244,7 +244,7 @@ def waiting(daemon, name, count, created="2026-11-20T08:00:00Z", **spec):
 @pytest.mark.parametrize("order", ["fifo", "bounded"])
 def test_a_pod_of_another_profile_goes_behind_those_that_wait(start, gate, order):
     daemon = start(CLUSTER, config=f"queue: {{enabled: true, gate: {gate}, order: {order}, schedulerName: {OURS}}}\n")
-    early = outsider("early", "2026-11-20T07:00:00Z")
+    early = outsider("early", "2026-11-20T07:00:00Z", annotations={"sliced.dev/timeout": "2h"})
     daemon.add(early)
     assert daemon.filter(early, NODES)["NodeNames"] == [NODES[1]] and daemon.bind(early, NODES[1]) == ""
     gated = {"schedulingGates": [{"name": "sliced.dev/queue"}]} if gate == "policy" else {}
@@ -276,3 +276,66 @@ def test_who_waits_for_something_else_than_units_keeps_nobody_from_them(start):
     waiting(daemon, "gated", 1, schedulingGates=[{"name": "other"}])
     waiting(daemon, "never", 9)
     assert daemon.filter(outsider("late", "2026-11-20T09:00:00Z"), NODES)["NodeNames"] == [NODES[1]]
+
+
+GPU = "nvidia.com/gpu"
+MIG7 = "nvidia.com/mig-7g.80gb"
+
+
+def node_with(name, gpus, product="NVIDIA-A100-SXM4-80GB", memory=81920, counted=None, **labels):
+    """gpus of the allocatable GPUs; counted: those that its labels state."""
+    labels |= {"nvidia.com/gpu.product": product, "nvidia.com/gpu.memory": str(memory),
+               "nvidia.com/gpu.count": str(counted or gpus)}
+    units = {GPU: str(gpus)} if gpus else {}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
+            "status": {"allocatable": units, "capacity": units}}
+
+
+def runs_on(node, gpus, **annotations):
+    pod = pod_of(f"runs-{node}", {GPU: gpus}, uid=f"runs-{node}", annotations=annotations)
+    pod["spec"]["nodeName"] = node
+    pod["status"] = {"phase": "Running"}
+    return pod
+
+
+ENDS = {"sliced.dev/timeout": "1h"}
+CUT = {"nvidia.com/mig.strategy": "mixed", "nvidia.com/mig-7g.80gb.count": "1"}
+# what is there, who waits for what, and where a pod of another profile may go then
+FRONTS = {
+    "its units are absent": (
+        [node_with("x", 8), node_with("y", 0, counted=16)], {GPU: 16}, {}, {}, ["x"]),
+    "the free GPUs are too small": (
+        [node_with("x", 2), node_with("y", 4, "Tesla-T4", 15360), runs_on("x", 2, **ENDS)],
+        {GPU: 1}, {"annotations": {"sliced.dev/min-gpu-memory": "70Gi"}}, {}, ["y"]),
+    "its selector does not admit the node": (
+        [node_with("x", 8, a="x"), node_with("y", 4, a="y"), runs_on("x", 1, **ENDS)],
+        {GPU: 8}, {}, {"nodeSelector": {"a": "x"}}, ["y"]),
+    "one of its resources is absent": (
+        [node_with("x", 4), node_with("y", 0, counted=1, **CUT)], {GPU: 1, MIG7: 1}, {}, {}, ["x"]),
+    "nothing says when its units come free": (
+        [node_with("x", 8), node_with("y", 4), runs_on("x", 1)], {GPU: 8}, {}, {}, ["x", "y"]),
+    "it can start soon": (
+        [node_with("x", 8), node_with("y", 4), runs_on("x", 1, **ENDS)], {GPU: 8}, {}, {}, ["y"]),
+}
+
+
+@pytest.mark.parametrize("order", ["fifo", "bounded"])
+@pytest.mark.parametrize("case", FRONTS)
+def test_who_waits_holds_only_nodes_where_it_can_start(start, tmp_path, case, order):
+    there, asks, meta, spec, free = FRONTS[case]
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": there}), encoding="utf-8")
+    daemon = start(path, config=f"queue: {{enabled: true, order: {order}, schedulerName: {OURS}}}\n")
+    pod = pod_of("waits", asks, creationTimestamp="2026-11-20T08:00:00Z", **meta)
+    pod["spec"] |= {"schedulerName": OURS, **spec}
+    daemon.add(pod)
+    assert [row["name"] for row in daemon.get("/api/v1/queue").json["items"]] == ["waits"]
+    late = outsider("late", "2026-11-20T09:00:00Z", GPU)
+    assert sorted(daemon.filter(late, ["x", "y"])["NodeNames"]) == free
+    system = outsider("system", "2026-11-20T09:00:00Z", GPU, namespace="kube-system")
+    assert set(free) <= set(daemon.filter(system, ["x", "y"])["NodeNames"])
+    daemon.add(late)
+    if case == "it can start soon":
+        assert daemon.filter(system, ["x"])["NodeNames"] == ["x"]
+        assert "in the queue" in daemon.bind(late, "x")
+    assert daemon.bind(late, free[-1]) == ""

@@ -466,17 +466,21 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
                                       worker->snapshot, now_us);
     }
     struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
+    struct sl_plan_front old[SL_PLAN_FRONTS_MAX];
     bool others = worker->config.queue.scheduler[0] != '\0'; /* go past the queue */
     size_t n_fronts = others ? sl_planner_fronts(worker->planner, front) : 0;
     int64_t took_ns = sl_clock_monotonic_ns() - begin_ns;
     int64_t took_us = took_ns > 0 ? took_ns / SL_US_NS : 0;
     (void)pthread_mutex_lock(&worker->status);
+    size_t n_old = worker->n_fronts;
+    memcpy(old, worker->front, n_old * sizeof(*old));
     memcpy(worker->front, front, n_fronts * sizeof(*front));
     worker->n_fronts = n_fronts;
     worker->counts.runs++;
     worker->counts.run_us += (uint64_t)took_us;
     sl_queue_recent_add(&worker->recent, took_us);
     (void)pthread_mutex_unlock(&worker->status);
+    sl_plan_fronts_free(old, n_old);
     sl_queue_tell_all(worker, now_us);
     note_silence(worker, now_us);
     worker->wake_us = earlier_of(wake_time(worker, now_us), cut_us);

@@ -133,6 +133,7 @@ void sl_queue_worker_free(struct sl_queue_worker *worker)
     if (worker->snapshot != NULL) {
         sl_store_release(worker->options.store, worker->snapshot);
     }
+    sl_plan_fronts_free(worker->front, worker->n_fronts);
     sl_queue_forget_all(worker);
     sl_map_free(&worker->entries);
     free(worker->fresh);
@@ -175,20 +176,21 @@ static void note_heard(void *context, struct sl_str uid)
     (void)pthread_mutex_unlock(&worker->status);
 }
 
-static void read_behind(void *context, const struct sl_pod *pod, char *out, size_t size)
+static size_t read_ahead(void *context, const struct sl_pod *pod,
+                         struct sl_plan_front out[SL_PLAN_FRONTS_MAX])
 {
     struct sl_queue_worker *worker = context;
     (void)pthread_mutex_lock(&worker->status);
-    const struct sl_ask_item *item = sl_plan_behind(worker->front, worker->n_fronts, pod);
+    size_t n = sl_plan_fronts_ahead(worker->front, worker->n_fronts, pod, out);
     (void)pthread_mutex_unlock(&worker->status);
-    (void)snprintf(out, size, "%s", item == NULL ? "" : item->resource);
+    return n;
 }
 
 struct sl_queue_reader sl_queue_worker_reader(struct sl_queue_worker *worker)
 {
     return (struct sl_queue_reader){.context = worker,
                                     .status = sl_queue_status_of,
-                                    .behind = read_behind,
+                                    .ahead = read_ahead,
                                     .heard = note_heard,
                                     .list = sl_queue_rows,
                                     .row = sl_queue_row_of,

@@ -88,9 +88,10 @@ struct sl_queue_reader {
     /* Takes a mutex for a few instructions: for filter. The sentence is shorter while a plan is
      * being made. */
     void (*status)(void *context, struct sl_str uid, struct sl_queue_status *out);
-    /* The resource for which pods of the queue wait that go before this one, which the queue does
-     * not plan; out is empty when none do. As cheap. NULL: none ever do. */
-    void (*behind)(void *context, const struct sl_pod *pod, char *out, size_t size);
+    /* Lists the pods of the queue that wait and go before this one, which the queue does not plan;
+     * returns how many, which the caller frees. As cheap. NULL: none ever do. */
+    size_t (*ahead)(void *context, const struct sl_pod *pod,
+                    struct sl_plan_front out[SL_PLAN_FRONTS_MAX]);
     /* kube-scheduler has asked about that pod, by whatever verb. As cheap. */
     void (*heard)(void *context, struct sl_str uid);
     /* Lists the first max rows, with estimates not older than a second. Callers at the same time

@@ -71,11 +71,18 @@ static bool is_held_by_queue(struct sl_bind_request *bind)
     const struct sl_binding_args *args = bind->args;
     struct sl_request *request = bind->request;
     struct sl_queue_status status;
+    struct sl_ahead ahead = {.n = 0};
     struct sl_pod *pod = sl_store_pod(request->app->store, args->pod_namespace, args->pod_name);
     const char *held =
         pod == NULL || pod->node != NULL || !sl_str_eq(sl_str_of(pod->uid), args->pod_uid)
             ? NULL
-            : sl_verb_held(request, pod, &status);
+            : sl_verb_held(request, pod, &status, &ahead);
+    const struct sl_snapshot *snapshot = ahead.n > 0 ? sl_app_snapshot(request) : NULL;
+    uint32_t place = ahead.n > 0 ? sl_snapshot_find(snapshot, args->node, 0) : SL_NODE_NONE;
+    if (place != SL_NODE_NONE && sl_plan_fronts_use(ahead.front, ahead.n, snapshot->view[place])) {
+        held = ahead.text;
+    }
+    sl_plan_fronts_free(ahead.front, ahead.n);
     if (held != NULL) {
         bind->result = (struct sl_bind_result){.code = SL_BIND_HELD};
         (void)snprintf(bind->result.text, sizeof(bind->result.text), "%s", held);

@@ -30,6 +30,9 @@ struct filter {
     char standing[SL_NODE_NAME_BYTES];  /* node on which the pod's devices are reserved, or empty */
     struct seen seen[SEEN_SLOTS];
     struct sl_nominees nominees; /* that it leaves room for, on any node */
+    struct sl_ahead ahead;       /* who goes before it, each where it can start */
+    size_t held_at;              /* where their sentence stands among the reasons, as JSON */
+    size_t held_len;             /* 0: it does not stand there yet */
     size_t n_passed;
     size_t run; /* the first of those that passed last and are not written yet */
     size_t len; /* by_nodes: of the reply up to the last node that passed; others follow there */
@@ -133,30 +136,23 @@ static void write_run(struct filter *f, size_t end)
     sl_buf_append(out, from, (size_t)(c->text.data + c->end[end - 1] - 1 - from));
 }
 
-/* Rejects every node as unresolvable, so that nothing is preempted for a pod whose turn has not
- * come. */
-static void refuse_held(struct filter *f, const char *text)
+/* Rejects the node as unresolvable, so that nothing is preempted for a pod whose turn has not come.
+ * The text is the same for all nodes. */
+static void refuse_held(struct filter *f, size_t i, const char *text)
 {
     struct sl_buf *out = &f->request->workspace->never;
-    const struct sl_candidates *c = &f->request->workspace->candidates;
-    struct sl_writer w = {.buf = out};
-    size_t at = 0;
-    size_t len = 0;
-    f->run = c->n;
-    for (size_t i = 0; i < c->n; i++) {
-        struct sl_str name = sl_candidates_quoted(c, i);
-        sl_buf_puts(out, i > 0 ? "," : "");
-        sl_buf_append(out, name.s, name.len);
-        sl_buf_putc(out, ':');
-        if (i == 0) {
-            at = out->len;
-            w.comma = false;
-            sl_write_text(&w, text);
-            len = out->len - at;
-        } else {
-            repeat_text(out, at, len);
-        }
+    struct sl_str name = sl_candidates_quoted(&f->request->workspace->candidates, i);
+    sl_buf_puts(out, out->len > 0 ? "," : "");
+    sl_buf_append(out, name.s, name.len);
+    sl_buf_putc(out, ':');
+    if (f->held_len > 0) {
+        repeat_text(out, f->held_at, f->held_len);
+        return;
     }
+    struct sl_writer w = {.buf = out};
+    f->held_at = out->len;
+    sl_write_text(&w, text);
+    f->held_len = out->failed == SL_BUF_OK ? out->len - f->held_at : 0;
 }
 
 /* A pod whose binding has not ended stays where its devices are reserved: it may be bound there
@@ -206,9 +202,16 @@ static void judge_node(struct filter *f, size_t i)
     if (ask->n == 0 && !ask->malformed) { /* it asks for no GPU */
         return;
     }
-    if (c->place[i] == SL_NODE_NONE) {
+    const struct sl_view *view =
+        c->place[i] == SL_NODE_NONE ? NULL : request->snapshot->view[c->place[i]];
+    if (view != NULL && sl_plan_fronts_use(f->ahead.front, f->ahead.n, view)) {
+        write_run(f, i);
+        refuse_held(f, i, f->ahead.text);
+        return;
+    }
+    if (view == NULL) {
         verdict = (struct sl_verdict){.reason = SL_REASON_UNKNOWN_NODE};
-    } else if (fits_node(f, request->snapshot->view[c->place[i]], &verdict)) {
+    } else if (fits_node(f, view, &verdict)) {
         return;
     }
     sl_verdict_by_dra(&verdict, ask, &request->snapshot->dra);
@@ -277,7 +280,10 @@ static void write_result(struct filter *f, const char *held)
         begin_names(request);
     }
     if (held != NULL) {
-        refuse_held(f, held);
+        f->run = n;
+        for (size_t i = 0; i < n; i++) {
+            refuse_held(f, i, held);
+        }
     } else if (!pass_nominated(f)) {
         for (size_t i = 0; i < n; i++) {
             judge_node(f, i);
@@ -301,7 +307,7 @@ static const char *held_by_queue(struct filter *f, struct sl_queue_status *statu
     if (f->standing[0] != '\0') {
         return NULL;
     }
-    const char *held = sl_verb_held(f->request, pod, status);
+    const char *held = sl_verb_held(f->request, pod, status, &f->ahead);
     if (held == NULL && f->request->app->queue.status != NULL) {
         (void)sl_store_nominated_node(f->request->app->store, sl_str_of(pod->uid), f->nominated,
                                       sizeof(f->nominated));
@@ -375,6 +381,7 @@ void sl_filter_finish(struct sl_request *request)
             log_result(&filter, held);
             request->outcome = filter.n_passed > 0 ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
         }
+        sl_plan_fronts_free(filter.ahead.front, filter.ahead.n);
         sl_grant_unref(filter.grant);
         sl_nominees_free(&filter.nominees);
         sl_metrics_nodes(request->metrics, SL_CLASS_FILTER, request->workspace->candidates.n);

@@ -71,30 +71,30 @@ int sl_verb_begin_args(struct sl_request *request, bool whole)
 }
 
 /* A pod that names another scheduler than the queue's goes behind those that came before it and
- * wait for its resource: it is asked about, so that it has the same kube-scheduler. */
-static const char *behind_queue(const struct sl_queue_reader *queue, const struct sl_pod *pod,
-                                const struct sl_queue_scope *scope, struct sl_queue_status *status)
+ * wait for its resource: it is asked about, so that it has the same kube-scheduler. Pods of the
+ * namespaces whose DaemonSets pass go before all, whoever made them: the cluster needs them. */
+static void find_ahead(const struct sl_queue_reader *queue, const struct sl_pod *pod,
+                       const struct sl_queue_scope *scope, struct sl_ahead *ahead)
 {
-    char resource[SL_PLAN_NAME_MAX] = "";
     struct sl_str scheduler = scope->scheduler;
-    if (queue->behind != NULL && scheduler.len > 0 &&
+    if (queue->ahead != NULL && scheduler.len > 0 &&
         pod->scheduler != sl_hash(scheduler.s, scheduler.len) &&
-        !sl_pod_is_exempt(sl_str_of(pod->namespace), pod->daemon_set, scope)) {
-        queue->behind(queue->context, pod, resource, sizeof(resource));
+        !sl_pod_is_exempt(sl_str_of(pod->namespace), true, scope)) {
+        ahead->n = queue->ahead(queue->context, pod, ahead->front);
     }
-    if (resource[0] == '\0') {
-        return NULL;
+    if (ahead->n > 0) {
+        (void)snprintf(ahead->text, sizeof(ahead->text),
+                       "held: pods that came before it wait for %s in the queue; it may wait there "
+                       "with spec.schedulerName %.*s",
+                       sl_plan_front_item(&ahead->front[0], pod)->resource, (int)scheduler.len,
+                       scheduler.s);
     }
-    (void)snprintf(status->text, sizeof(status->text),
-                   "held: pods that came before it wait for %s in the queue; it may wait there "
-                   "with spec.schedulerName %.*s",
-                   resource, (int)scheduler.len, scheduler.s);
-    return status->text;
 }
 
 const char *sl_verb_held(const struct sl_request *request, const struct sl_pod *pod,
-                         struct sl_queue_status *status)
+                         struct sl_queue_status *status, struct sl_ahead *ahead)
 {
+    ahead->n = 0;
     const struct sl_queue_reader *queue = &request->app->queue;
     const struct sl_queue_scope scope = sl_config_scope(&request->live->config);
     bool asks = pod->n_items > 0 || pod->malformed != NULL;
@@ -104,7 +104,8 @@ const char *sl_verb_held(const struct sl_request *request, const struct sl_pod *
     /* the queue is asked first: it remembers gates that the pod has no more */
     queue->status(queue->context, sl_str_of(pod->uid), status);
     if (!status->known && !sl_pod_is_queued(pod, &scope)) {
-        return behind_queue(queue, pod, &scope, status);
+        find_ahead(queue, pod, &scope, ahead);
+        return NULL;
     }
     return sl_queue_may_go(status) ? NULL : status->text;
 }

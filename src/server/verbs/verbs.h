@@ -22,10 +22,18 @@ void sl_verb_heard(const struct sl_request *request, struct sl_str uid);
  * has them, are appended to request->reply as they came, each with a comma behind. */
 int sl_verb_begin_args(struct sl_request *request, bool whole);
 
+/* Pods of the queue that go before one that names another scheduler. */
+struct sl_ahead {
+    size_t n; /* 0: there are none, or the pod is the queue's */
+    struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
+    char text[SL_PLAN_TEXT_MAX]; /* the sentence against it where they can start */
+};
+
 /* The queue's sentence against the pod now, in *status; NULL: there is none, or the pod is not the
- * queue's. Filter and bind both ask here, so that bind lets no pod through which filter holds. */
+ * queue's. Filter and bind both ask here, so that bind lets no pod through which filter holds.
+ * Fills *ahead in any case: the caller frees its references by sl_plan_fronts_free. */
 const char *sl_verb_held(const struct sl_request *request, const struct sl_pod *pod,
-                         struct sl_queue_status *status);
+                         struct sl_queue_status *status, struct sl_ahead *ahead);
 
 /* 0 when decisions may be made. -1 with request->err set while the daemon does not know the whole
  * cluster, or does not lead. */

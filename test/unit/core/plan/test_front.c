@@ -10,14 +10,25 @@ static void put(struct plan_rig *rig, const char *name, int64_t gpus, int32_t pr
     plan_rig_put(rig, p);
 }
 
-static void assert_behind(struct plan_rig *rig, bool behind, int32_t priority, int64_t created_us)
+/* Is a pod for one GPU held on the node? */
+static bool is_held_on(struct plan_rig *rig, unsigned node, int32_t priority, int64_t created_us)
 {
     struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
+    struct sl_plan_front ahead[SL_PLAN_FRONTS_MAX];
     size_t n = sl_planner_fronts(rig->planner, front);
     struct sl_ask_item item = {.resource = GPU, .key = sl_hash(GPU, strlen(GPU)), .count = 1};
     struct sl_pod pod = {
         .items = &item, .n_items = 1, .priority = priority, .created_us = created_us};
-    assert_int_equal(sl_plan_behind(front, n, &pod) != NULL, behind);
+    size_t n_ahead = sl_plan_fronts_ahead(front, n, &pod, ahead);
+    sl_plan_fronts_free(front, n);
+    bool held = sl_plan_fronts_use(ahead, n_ahead, rig->view[node]);
+    sl_plan_fronts_free(ahead, n_ahead);
+    return held;
+}
+
+static void assert_behind(struct plan_rig *rig, bool behind, int32_t priority, int64_t created_us)
+{
+    assert_int_equal(is_held_on(rig, 0, priority, created_us), behind);
 }
 
 static void the_earliest_of_the_highest_priority_stands_first(void **state)
@@ -55,11 +66,114 @@ static void who_cannot_have_units_stands_nowhere(void **state)
     assert_behind(rig, false, 0, rig->now_us);
 }
 
+static void who_waits_holds_only_nodes_where_it_can_start(void **state)
+{
+    static const char *const west[] = {"west"};
+    static const struct sl_match in_west = {
+        .key = "zone", .value = west, .n_values = 1, .op = SL_MATCH_IN};
+    static const struct sl_label label[] = {{"zone", "west"}};
+    struct plan_rig *rig = *state;
+    struct plan_rig_node *n1 = plan_rig_node(rig, "n1", 4);
+    n1->node.label = label;
+    n1->node.n_labels = 1;
+    n1->node.site_digest = 1;
+    plan_rig_node(rig, "n2", 4);
+    plan_rig_node(rig, "n3", 2);
+    (void)plan_rig_run_on(rig, "r1", "n1", 2, 600);
+    (void)plan_rig_run_on(rig, "r2", "n2", 2, 600);
+    struct plan_rig_pod *p = plan_rig_pod(rig, "picky", GPU, 4, 60);
+    put(rig, "waits", 4, 0, 10);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_true(is_held_on(rig, 0, 0, rig->now_us) && is_held_on(rig, 1, 0, rig->now_us));
+    assert_false(is_held_on(rig, 2, 0, rig->now_us)); /* never has four */
+    sl_planner_remove(rig->planner, SL_STR("waits"), rig->now_us);
+
+    p->constraints = (struct sl_constraints){.selector = &in_west, .n_selector = 1, .digest = 7};
+    p->pod.constraints = &p->constraints;
+    p->pod.created_us = rig->now_us - SECONDS(10);
+    plan_rig_put(rig, p);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_true(is_held_on(rig, 0, 0, rig->now_us));
+    assert_false(is_held_on(rig, 1, 0, rig->now_us)); /* its constraints do not admit it */
+}
+
+static void who_waits_holds_no_node_where_nothing_states_its_end(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 4);
+    struct plan_rig_pod *runs = plan_rig_run_on(rig, "runs", "n1", 1, 0);
+    put(rig, "waits", 4, 0, 10);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_behind(rig, false, 0, rig->now_us);
+    runs->bound->deleting = true;
+    runs->bound->gone_s = (uint32_t)((rig->now_us + SECONDS(30)) / SECONDS(1));
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_behind(rig, true, 0, rig->now_us);
+}
+
+static void who_waits_for_absent_units_holds_no_node(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 4);
+    struct plan_rig_node *absent = plan_rig_node(rig, "n2", 8);
+    for (unsigned i = 0; i < 8; i++) {
+        absent->device[i].healthy = false;
+    }
+    put(rig, "waits", 8, 0, 10);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "waits"), "Held NoRoom");
+    assert_false(is_held_on(rig, 0, 0, rig->now_us) || is_held_on(rig, 1, 0, rig->now_us));
+}
+
+/* It would cost filter too much to judge each node by them. */
+static void who_has_too_many_constraints_holds_no_node(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 4);
+    (void)plan_rig_run_on(rig, "runs", "n1", 2, 600);
+    struct plan_rig_pod *p = plan_rig_pod(rig, "waits", GPU, 4, 60);
+    p->constraints = (struct sl_constraints){.weight = 36, .digest = 7};
+    p->pod.constraints = &p->constraints;
+    plan_rig_put(rig, p);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_behind(rig, false, 0, 0);
+}
+
+/* The pods of one user, each with constraints of its own, leave no place to those before them. */
+static void the_foremost_stand_even_where_many_kinds_wait(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.order.kind = SL_ORDER_SJF;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 4);
+    (void)plan_rig_run_on(rig, "runs", "n1", 4, 600);
+    for (int i = 0; i < 100; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 1 + i % 4, i == 60 ? 5000 : 60);
+        p->constraints = (struct sl_constraints){.digest = 10 + (uint64_t)i};
+        p->pod.constraints = &p->constraints;
+        p->pod.created_us = rig->now_us - SECONDS(i == 60 ? 500 : i);
+        plan_rig_put(rig, p);
+    }
+    assert_string_equal(plan_rig_plan(rig), "");
+    struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
+    size_t n = sl_planner_fronts(rig->planner, front);
+    assert_int_equal(n, 8);
+    assert_behind(rig, true, 0, rig->now_us - SECONDS(400));
+    sl_plan_fronts_free(front, n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         PLAN_TEST(the_earliest_of_the_highest_priority_stands_first),
         PLAN_TEST(who_cannot_have_units_stands_nowhere),
+        PLAN_TEST(who_waits_holds_only_nodes_where_it_can_start),
+        PLAN_TEST(who_waits_holds_no_node_where_nothing_states_its_end),
+        PLAN_TEST(who_waits_for_absent_units_holds_no_node),
+        PLAN_TEST(who_has_too_many_constraints_holds_no_node),
+        PLAN_TEST(the_foremost_stand_even_where_many_kinds_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

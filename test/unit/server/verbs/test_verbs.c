@@ -26,6 +26,7 @@ static void a_pod_that_the_queue_knows_is_held_without_its_gate(void **state)
     static struct sl_live live;
     static struct sl_request request;
     struct sl_queue_status out;
+    struct sl_ahead ahead;
     struct sl_pair limit = {SL_STR("nvidia.com/gpu"), SL_STR("1"), NULL};
     struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
     struct sl_pod_facts facts = {.name = SL_STR("p"), .uid = SL_STR("u"), .containers = &container};
@@ -37,9 +38,9 @@ static void a_pod_that_the_queue_knows_is_held_without_its_gate(void **state)
     request.app = &app;
     request.live = &live;
     known = false;
-    assert_null(sl_verb_held(&request, pod, &out));
+    assert_null(sl_verb_held(&request, pod, &out, &ahead));
     known = true;
-    assert_string_equal(sl_verb_held(&request, pod, &out), "held: so");
+    assert_string_equal(sl_verb_held(&request, pod, &out, &ahead), "held: so");
     sl_pod_unref(pod);
 }
 
