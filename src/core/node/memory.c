@@ -13,7 +13,7 @@
 
 enum { MEMORY_MIB_MIN = 512 }; /* less than any GPU or instance has */
 
-static const int64_t MIB = 1024 * 1024;
+static const int64_t MIB = INT64_C(1024) * 1024;
 
 static bool is_plausible(int64_t mib)
 {
