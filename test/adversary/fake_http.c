@@ -47,6 +47,12 @@ struct http_call {
 
 /* ---- the library's functions ---- */
 
+/* One that leaves no bytes of a head behind to be judged. */
+const char *MHD_get_version(void)
+{
+    return "1.0";
+}
+
 const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *connection,
                                                         enum MHD_ConnectionInfoType type, ...)
 {

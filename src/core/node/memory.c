@@ -54,14 +54,15 @@ int64_t sl_draft_memory_label(struct sl_draft *draft, struct sl_str key)
 }
 
 /* Tells why nothing that is sold with so many GB has that memory; NULL: it may. Drivers round names
- * by 5 %, and no ECC takes half. Of 0 GB nothing is known: the GPU uses the machine's. */
+ * by 5 %, and whoever labels a GPU may keep some of it back. Of 0 GB nothing is known: the GPU uses
+ * the machine's. */
 static const char *contradiction(int64_t mib, int64_t gb)
 {
     if (gb <= 0 || mib <= 0) {
         return NULL;
     }
     return mib > gb * 1024 * 21 / 20 ? "more than"
-           : mib < gb * 1024 / 2     ? "less than half of what"
+           : mib < gb * 1024 / 8     ? "less than an eighth of what"
                                      : NULL;
 }
 

@@ -83,11 +83,11 @@ static void memory_that_the_product_cannot_have_is_not_believed(void **state)
           "nvidia.com/gpu=8");
     assert_int_equal(make(rig)->device[0].memory_mib, 81920);
     assert_string_equal(rig->made->problem,
-                        "GPU memory by the labels: 1024 MiB are less than half of what its "
+                        "GPU memory by the labels: 1024 MiB are less than an eighth of what its "
                         "product has, ignored");
-    given(rig, A30 "nvidia.com/mig-1g.6gb.memory=1024", "nvidia.com/mig-1g.6gb=4");
+    given(rig, A30 "nvidia.com/mig-1g.6gb.memory=512", "nvidia.com/mig-1g.6gb=4");
     pool_is(rig, "nvidia.com/mig-1g.6gb", 5952, false, false);
-    assert_non_null(strstr(rig->made->problem, "less than half of what such an instance has"));
+    assert_non_null(strstr(rig->made->problem, "less than an eighth of what such an instance has"));
     given(rig, A30 "nvidia.com/mig-1g.6gb.memory=24576", "nvidia.com/mig-1g.6gb=4");
     pool_is(rig, "nvidia.com/mig-1g.6gb", 5952, false, false);
     assert_non_null(strstr(rig->made->problem, "more than such an instance has"));
