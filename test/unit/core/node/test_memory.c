@@ -211,8 +211,8 @@ static void units_too_many_for_gpus_are_replicas_of_an_unknown_number(void **sta
     } rows[] = {
         {"nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=1", "nvidia.com/gpu=50", 23028},
         {"nvidia.com/gpu.count=1", "nvidia.com/gpu=4", 23028},
-        {"nvidia.com/gpu.count=2", "nvidia.com/gpu=8", 2 * 23028},
-        {"nvidia.com/gpu.count=8", "nvidia.com/gpu=17", 8 * 23028},
+        {"nvidia.com/gpu.count=2", "nvidia.com/gpu=8", INT64_C(2) * 23028},
+        {"nvidia.com/gpu.count=8", "nvidia.com/gpu=17", INT64_C(8) * 23028},
         {"nvidia.com/gpu.count=1", "nvidia.com/gpu=3", 0}, /* they may not be counted yet */
         {"nvidia.com/gpu.count=4", "nvidia.com/gpu=8", 0},
         {"nvidia.com/gpu.count=8", "nvidia.com/gpu=16", 0},
