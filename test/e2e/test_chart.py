@@ -586,6 +586,7 @@ def test_the_daemon_writes_only_what_it_must(helm):
         ("", "pods", "get"), ("", "pods", "list"), ("", "pods", "watch"), ("", "pods", "patch"),
         ("", "pods/status", "patch"), ("", "pods/binding", "create"),
         ("batch", "jobs", "list"), ("batch", "jobs", "watch"),
+        ("resource.k8s.io", "deviceclasses", "list"),  # which resources they offer
         ("events.k8s.io", "events", "create"), ("events.k8s.io", "events", "patch")}
     assert rights("Role") == {("coordination.k8s.io", "leases", verb)
                               for verb in ("create", "get", "update")}
