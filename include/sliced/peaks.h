@@ -9,7 +9,7 @@
 
 /* Tells nodes apart, by their names. */
 uint32_t sl_peaks_node(const char *name);
-/* Of the lives that have ended there. */
+/* Returns the key under which lives of the workload that ended on the node are kept. */
 uint64_t sl_peaks_key(uint32_t node, uint32_t workload);
 
 /* Notes that a pod of the workload has ended. Its highest use lay between low and high, in permille
@@ -21,7 +21,7 @@ void sl_peaks_learn(struct sl_past *peaks, uint32_t node, uint32_t workload, int
  * highest counts. */
 void sl_peaks_glimpse(struct sl_past *peaks, uint32_t node, uint32_t workload, int32_t permille);
 
-/* Of all nodes, as that one has seen that it holds no longer. */
+/* Forgets it for all nodes, as that one has seen that it holds no longer. */
 void sl_peaks_forget(struct sl_past *peaks, uint32_t node, uint32_t workload);
 
 struct sl_peak_expected {

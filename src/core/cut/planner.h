@@ -79,7 +79,7 @@ uint64_t sl_cut_space(const struct sl_pod *pod);
  * is left: each namespace may use half of what the others leave. */
 int64_t *sl_cut_spent(struct sl_cutter *cutter, const struct sl_pod *pod);
 
-/* What a check of the pod's constraints on one node costs beside the look at the node. */
+/* Returns what a check of the pod's constraints on one node costs beside the look at the node. */
 int64_t sl_cut_match_work(const struct sl_pod *pod);
 
 /* Returns when the pod starts without a cut, INT64_MAX: unknown, or never. */

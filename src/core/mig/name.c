@@ -274,7 +274,7 @@ static uint32_t with_profile(uint32_t models, struct sl_mig_shape shape)
     return found;
 }
 
-/* Of models which have the profile, the one where the instance has that memory, or any where all
+/* Finds the model with the profile whose instance has that memory, or any where all
  * have it alike. */
 static const struct sl_mig_model *by_instance(uint32_t models, struct sl_mig_shape shape,
                                               int64_t mib)

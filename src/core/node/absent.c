@@ -109,7 +109,7 @@ static void from_labels(struct sl_draft *draft)
     for (const struct sl_pair *pair = draft->facts->labels; pair != NULL; pair = pair->next) {
         from_profile(draft, pair);
     }
-    /* What mig-manager was told to make is not there yet, or no more. */
+    /* The instances that mig-manager was told to make are not there yet, or no more. */
     bool cut = config != NULL && !sl_str_eq(config->value, SL_STR("all-disabled"));
     for (unsigned i = 0; cut && draft->model != NULL && i < draft->model->n_profiles; i++) {
         const struct sl_mig_profile *profile = &draft->model->profiles[i];

@@ -114,7 +114,7 @@ static void pack_taints(const struct sl_draft *draft, struct sl_node *node, stru
     node->n_taints = (uint16_t)draft->n_taints;
 }
 
-/* Of the labels whose values are unique to a node, or of all others. */
+/* Digests the labels whose values are unique to a node, or all others. */
 static uint64_t digest_labels(const struct sl_node *node, bool own, uint64_t h)
 {
     for (unsigned i = 0; i < node->n_labels; i++) {

@@ -103,8 +103,6 @@ struct sl_plan_pick {
     struct sl_assignment assignment;
 };
 
-/* Has the pod's namespace used up its share of the run's checks? Each may use half of what the
- * others leave, so that there is always some left for one more. */
 /* Must sl_plan_pick look at nodes? */
 bool sl_plan_must_search(struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* Finds the best node where the pod may start now. only: the one node to look at; NULL: all. */

@@ -34,8 +34,8 @@ static uint64_t site_of(const struct sl_constraints *constraints, const struct s
     return by_name ? sl_mix_text(node->own_digest, node->name) : node->site_digest;
 }
 
-/* What it costs to ask the constraints. On all nodes together no more than a quarter of a run, or a
- * search would never come to its end. */
+/* Returns what a look at the constraints costs. On all nodes together no more than a quarter of a
+ * run, or a search would never come to its end. */
 static size_t weight_of(const struct sl_planner *planner, const struct sl_plan_class *class)
 {
     const size_t most = SL_PLAN_CHECKS / 4 / (planner->n_nodes + 1);

@@ -129,7 +129,8 @@ int64_t sl_plan_not_before(struct sl_plan_run *run, struct sl_plan_node *node,
 void sl_plan_spend(struct sl_plan_run *run, size_t n);
 /* Charges what follows to the namespace; NULL: to none. */
 void sl_plan_charge(struct sl_plan_run *run, struct sl_plan_space *space);
-/* Has the namespace had more of the budget than is left for all? */
+/* Has the namespace had more of the budget than is left for all? Each may use half of what the
+ * others leave, so that there is always some left for one more. */
 bool sl_plan_is_spent(const struct sl_plan_run *run, const struct sl_plan_space *space);
 /* Do the constraints of the class ever admit the node? */
 bool sl_plan_admits(struct sl_plan_run *run, const struct sl_plan_class *class,

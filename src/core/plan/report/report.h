@@ -4,10 +4,9 @@
 
 #include "core/plan/nodes/nodes.h"
 
-enum {
-    SL_PLAN_EARLY_CHECKS = 1 << 18
-}; /* looks for estimated starts; beyond it none are earlier
-      than units of the lane come free, wherever */
+/* Looks for estimated starts. Beyond it no start is told earlier than units of the lane come free,
+ * wherever. */
+enum { SL_PLAN_EARLY_CHECKS = 1 << 18 };
 
 /* Can the pod's start be estimated? Only its lack of units has a known end. */
 bool sl_plan_is_foreseen(const struct sl_planner *planner, const struct sl_plan_pod *pod);
