@@ -67,15 +67,21 @@ static int list_all(const struct sl_store *store, const struct sl_pod *pod, stru
     for (const struct sl_link *at = first_of(store); at != NULL; at = at->next) {
         max += nominee_of(at, pod) != NULL;
     }
-    out->pod = max == 0 ? NULL : calloc(max, sizeof(struct sl_pod *));
-    for (const struct sl_link *at = first_of(store); at != NULL && out->pod != NULL;
-         at = at->next) {
+    if (max == 0) {
+        return 0;
+    }
+    out->pod = calloc(max, sizeof(struct sl_pod *));
+    if (out->pod == NULL) {
+        return -1;
+    }
+    for (const struct sl_link *at = first_of(store); at != NULL && out->n < max; at = at->next) {
         struct sl_pod *nominee = nominee_of(at, pod);
         if (nominee != NULL) {
             out->pod[out->n++] = sl_pod_ref(nominee);
         }
     }
-    return max == out->n ? 0 : -1;
+    qsort(out->pod, out->n, sizeof(struct sl_pod *), by_node);
+    return 0;
 }
 
 int sl_store_nominees(struct sl_store *store, const struct sl_pod *pod, struct sl_nominees *out)
@@ -84,9 +90,6 @@ int sl_store_nominees(struct sl_store *store, const struct sl_pod *pod, struct s
     (void)pthread_mutex_lock(&store->lock);
     int result = list_all(store, pod, out);
     (void)pthread_mutex_unlock(&store->lock);
-    if (out->n > 0) {
-        qsort(out->pod, out->n, sizeof(struct sl_pod *), by_node);
-    }
     return result;
 }
 
