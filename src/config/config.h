@@ -5,7 +5,7 @@
 
 #include "sliced/actuator.h"
 #include "sliced/node.h"
-#include "sliced/plan.h"
+#include "sliced/engine.h"
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -250,6 +250,7 @@ static inline bool sl_config_measures(const struct sl_config *config)
 
 /* The planner's configuration. Weights that an override leaves open are those of the order. */
 void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out);
+void sl_config_engine(const struct sl_config *config, struct sl_engine_config *out);
 
 /* partitioning.nodeSelector, read. */
 struct sl_config_selector {

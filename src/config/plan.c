@@ -64,3 +64,21 @@ void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out)
     }
     out->score = config->score;
 }
+
+void sl_config_engine(const struct sl_config *config, struct sl_engine_config *out)
+{
+    sl_config_plan(config, &out->plan);
+    out->cutting = (struct sl_engine_cutting){
+        .enabled = config->partitioning.enabled,
+        .drain = config->partitioning.drain,
+        .mig_mode = config->partitioning.mig_mode,
+        .max_nodes = (size_t)config->partitioning.max_nodes,
+        .batch_us = config->partitioning.batch_us,
+        .timeout_us = config->partitioning.timeout_us,
+        .backoff_us = config->partitioning.backoff_us,
+        .max_backoff_us = config->partitioning.max_backoff_us,
+        .mig_file_us = config->partitioning.config_delay_us,
+        .mps_file_us = config->partitioning.mps_delay_us,
+        .report_us = config->partitioning.nos_report_us,
+    };
+}

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "sim/input/trace.h"
 #include "sim/output/plot.h"
 #include "sim/output/report.h"

@@ -1,6 +1,6 @@
 /* metadata: the same for every Kubernetes object. */
 #include "codec/object/parts.h"
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 
 #include <stdio.h>
 

@@ -1,21 +1,19 @@
-/* Has GPUs cut for the pods that wait (partitioning.enabled). The queue's thread calls it after
- * each plan, with the planner and the snapshot of that plan; it waits only for locks. */
+/* Has GPUs cut for the pods that wait (partitioning.enabled): carries out the engine's commands. The
+ * queue's thread calls it after each plan, with the snapshot of that plan; it waits only for locks.
+ */
 #ifndef SLICED_DAEMON_CUT_PARTITIONER_H
 #define SLICED_DAEMON_CUT_PARTITIONER_H
 
 #include "cluster/store.h"
-#include "config/config.h"
 #include "kube/cut/cutter.h"
 #include "kube/write/events.h"
 #include "server/app/partition_reader.h"
 #include "server/metrics/metric.h"
-#include "sliced/plan.h"
 
 struct sl_partitioner;
 
 struct sl_partitioner_options {
     struct sl_store *store;
-    const struct sl_config *config; /* copied */
     /* As sl_kube_cut. */
     void (*write)(void *context, const struct sl_cut_write *write, sl_cut_done done, void *call);
     /* Tells of a node by an Event; must not wait. NULL: nobody is told. */
@@ -32,19 +30,18 @@ void sl_partitioner_free(struct sl_partitioner *partitioner);
 
 /* ---- for the queue, on its thread ---- */
 
-void sl_partitioner_configure(struct sl_partitioner *partitioner, const struct sl_config *config);
-/* Begins a leadership. Cuts of earlier ones are found on the nodes. */
-void sl_partitioner_begin(struct sl_partitioner *partitioner, uint64_t leadership);
-/* Ends it: writes nothing any more, and leaves what is under way to the next leader. */
+/* Begins a leadership, whose engine it borrows. Cuts of earlier ones are found on the nodes. */
+void sl_partitioner_begin(struct sl_partitioner *partitioner, struct sl_engine *engine,
+                          uint64_t leadership);
+/* Ends it, before the engine is freed: what is under way is left to the next leader. */
 void sl_partitioner_end(struct sl_partitioner *partitioner);
-/* Follows the cuts under way and begins new ones. Returns when to call again though nothing
- * changes.
- */
-int64_t sl_partitioner_round(struct sl_partitioner *partitioner, struct sl_planner *planner,
-                             const struct sl_snapshot *snapshot, int64_t now_us);
-
-/* The clock was set by so much: cuts under way and left out nodes take as long as before. */
-void sl_partitioner_rebase(struct sl_partitioner *partitioner, int64_t by_us);
+/* Follows the cuts under way and begins new ones. */
+void sl_partitioner_round(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                          int64_t now_us);
+/* As sl_engine_configure and sl_engine_rebase: readers do not look meanwhile. */
+int sl_partitioner_configure(struct sl_partitioner *partitioner,
+                             const struct sl_engine_config *config, struct sl_error *err);
+void sl_partitioner_rebase(struct sl_partitioner *partitioner, int64_t by_us, int64_t now_us);
 
 /* ---- any thread ---- */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "util/data/hash.h"
 #include "util/time.h"
 

@@ -76,7 +76,6 @@ static int make_partitioner(struct sl_cluster *cluster, const struct sl_change_o
     };
     const struct sl_partitioner_options options = {
         .store = cluster->options.store,
-        .config = config,
         .write = write_cut,
         .tell = config->events.enabled ? sl_cluster_tell : NULL,
         .wake = wake_queue,

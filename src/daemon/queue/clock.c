@@ -54,11 +54,10 @@ static void clock_put(struct sl_queue_worker *worker, int64_t by_us, int64_t now
     (void)pthread_mutex_lock(&worker->status);
     time_move(&worker->pace.begin_us, by_us);
     (void)pthread_mutex_unlock(&worker->status);
-    if (worker->planner != NULL) {
-        sl_planner_rebase(worker->planner, by_us, now_us);
-    }
-    if (worker->options.partitioner != NULL) {
-        sl_partitioner_rebase(worker->options.partitioner, by_us);
+    if (worker->engine != NULL && worker->options.partitioner != NULL) {
+        sl_partitioner_rebase(worker->options.partitioner, by_us, now_us);
+    } else if (worker->engine != NULL) {
+        sl_engine_rebase(worker->engine, by_us, now_us);
     }
 }
 

@@ -247,6 +247,20 @@ static bool read_all(struct sl_queue_worker *worker, int64_t now_us)
 
 /* ---- the leadership ---- */
 
+static void engine_config(const struct sl_queue_worker *worker, struct sl_engine_config *out)
+{
+    sl_config_engine(&worker->config, out);
+    out->cutting.enabled = worker->options.partitioner != NULL;
+}
+
+static int engine_configure(struct sl_queue_worker *worker, const struct sl_engine_config *config,
+                            struct sl_error *err)
+{
+    struct sl_partitioner *partitioner = worker->options.partitioner;
+    return partitioner != NULL ? sl_partitioner_configure(partitioner, config, err)
+                               : sl_engine_configure(worker->engine, config, err);
+}
+
 static void leadership_end(struct sl_queue_worker *worker)
 {
     sl_store_set_feed(worker->options.store, NULL, NULL);
@@ -257,7 +271,9 @@ static void leadership_end(struct sl_queue_worker *worker)
     if (worker->options.partitioner != NULL) {
         sl_partitioner_end(worker->options.partitioner);
     }
-    sl_planner_free(worker->planner);
+    (void)sl_store_cut_end_all(worker->options.store);
+    sl_engine_free(worker->engine);
+    worker->engine = NULL;
     worker->planner = NULL;
     if (worker->snapshot != NULL) {
         sl_store_release(worker->options.store, worker->snapshot);
@@ -269,11 +285,12 @@ static void leadership_end(struct sl_queue_worker *worker)
 /* False: out of memory. */
 static bool leadership_begin(struct sl_queue_worker *worker)
 {
-    struct sl_plan_config config;
+    struct sl_engine_config config;
     struct sl_error err = {.code = SL_ERR_NONE};
-    sl_config_plan(&worker->config, &config);
+    engine_config(worker, &config);
     (void)sl_store_withdraw_all(worker->options.store);
-    worker->planner = sl_planner_new(&config, &err);
+    worker->engine = sl_engine_new(&config, &err);
+    worker->planner = worker->engine == NULL ? NULL : sl_engine_planner(worker->engine);
     if (worker->planner == NULL) {
         sl_log(SL_LOG_ERROR, "the queue cannot begin", "reason", err.message, (char *)NULL);
         return false;
@@ -305,7 +322,7 @@ static void follow_leadership(struct sl_queue_worker *worker, int64_t now_us)
     }
     bool entered = leadership != 0 && leadership_begin(worker);
     if (entered && worker->options.partitioner != NULL) {
-        sl_partitioner_begin(worker->options.partitioner, leadership);
+        sl_partitioner_begin(worker->options.partitioner, worker->engine, leadership);
     }
     (void)pthread_mutex_lock(&worker->status);
     worker->leadership = entered ? leadership : 0;
@@ -316,7 +333,7 @@ static void follow_leadership(struct sl_queue_worker *worker, int64_t now_us)
 /* With plan held. */
 static void follow_config(struct sl_queue_worker *worker)
 {
-    struct sl_plan_config config;
+    struct sl_engine_config config;
     struct sl_error err = {.code = SL_ERR_NONE};
     (void)pthread_mutex_lock(&worker->mail);
     struct sl_config *fresh = worker->fresh;
@@ -328,11 +345,8 @@ static void follow_config(struct sl_queue_worker *worker)
     worker->unread = worker->unread || !sl_config_same_scope(fresh, &worker->config);
     worker->config = *fresh;
     free(fresh);
-    sl_config_plan(&worker->config, &config);
-    if (worker->options.partitioner != NULL) {
-        sl_partitioner_configure(worker->options.partitioner, &worker->config);
-    }
-    if (worker->planner != NULL && sl_planner_configure(worker->planner, &config, &err) < 0) {
+    engine_config(worker, &config);
+    if (worker->engine != NULL && engine_configure(worker, &config, &err) < 0) {
         sl_log(SL_LOG_ERROR, "the queue keeps its configuration", "reason", err.message,
                (char *)NULL);
     }
@@ -388,8 +402,9 @@ static bool snapshot_take(struct sl_queue_worker *worker, int64_t now_us)
     const struct sl_snapshot *old = worker->snapshot;
     worker->snapshot = sl_store_acquire(worker->options.store);
     sl_planner_set_dra(worker->planner, &worker->snapshot->dra);
-    int result = sl_planner_cluster(worker->planner, worker->snapshot->view,
-                                    worker->snapshot->n_nodes, now_us, NULL);
+    int result =
+        sl_engine_cluster(worker->engine, worker->snapshot->view, worker->snapshot->n_nodes,
+                          &worker->snapshot->demand, now_us, NULL);
     if (old != NULL) {
         sl_store_release(worker->options.store, old);
     }
@@ -421,7 +436,7 @@ static int64_t earlier_of(int64_t a, int64_t b)
 
 static int64_t wake_time(const struct sl_queue_worker *worker, int64_t now_us)
 {
-    int64_t wake_us = earlier_of(sl_planner_wake(worker->planner), now_us + idle_us);
+    int64_t wake_us = earlier_of(sl_engine_wake(worker->engine), now_us + idle_us);
     if (worker->unread || worker->short_of_memory) {
         wake_us = earlier_of(wake_us, now_us + memory_us);
     }
@@ -460,10 +475,8 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
         sl_queue_release_again(worker);
     }
     worker->short_of_memory = !pods_plan(worker, now_us);
-    int64_t cut_us = INT64_MAX;
     if (worker->options.partitioner != NULL && worker->snapshot != NULL) {
-        cut_us = sl_partitioner_round(worker->options.partitioner, worker->planner,
-                                      worker->snapshot, now_us);
+        sl_partitioner_round(worker->options.partitioner, worker->snapshot, now_us);
     }
     struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
     struct sl_plan_front old[SL_PLAN_FRONTS_MAX];
@@ -483,7 +496,7 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
     sl_plan_fronts_free(old, n_old);
     sl_queue_tell_all(worker, now_us);
     note_silence(worker, now_us);
-    worker->wake_us = earlier_of(wake_time(worker, now_us), cut_us);
+    worker->wake_us = wake_time(worker, now_us);
 }
 
 int64_t sl_queue_round(struct sl_queue_worker *worker, int64_t now_us)

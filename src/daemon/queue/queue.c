@@ -129,7 +129,10 @@ void sl_queue_worker_free(struct sl_queue_worker *worker)
     struct sl_queue_mail mail = sl_queue_take_mail(worker, &posted);
     sl_queue_free_mail(&mail);
     sl_queue_shared_unref(worker->listed);
-    sl_planner_free(worker->planner);
+    if (worker->options.partitioner != NULL) {
+        sl_partitioner_end(worker->options.partitioner);
+    }
+    sl_engine_free(worker->engine);
     if (worker->snapshot != NULL) {
         sl_store_release(worker->options.store, worker->snapshot);
     }

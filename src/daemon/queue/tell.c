@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "daemon/queue/clock.h"
 #include "daemon/queue/worker.h"
 #include "server/api/explain.h"

@@ -35,7 +35,8 @@ struct sl_queue_worker {
     struct sl_queue_times times;
 
     pthread_mutex_t plan; /* guards the planner and the snapshot that it has borrowed */
-    struct sl_planner *planner;
+    struct sl_engine *engine;   /* NULL: this replica does not lead */
+    struct sl_planner *planner; /* the engine's */
     const struct sl_snapshot *snapshot; /* NULL: none */
     int64_t estimated_us;               /* when estimates were worked out last */
 

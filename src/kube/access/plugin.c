@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "codec/write.h"
 #include "kube/access/file.h"
 #include "util/base64.h"

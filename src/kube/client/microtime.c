@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "util/time.h"
 
 void sl_kube_microtime(int64_t us, char out[40])

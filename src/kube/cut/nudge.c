@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "codec/write.h"
 #include "kube/client/object_call.h"
 #include "kube/client/url.h"

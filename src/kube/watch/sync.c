@@ -1,6 +1,6 @@
 /* Two reflectors feed the store; all their callbacks run on the client's thread. */
 #include "kube/watch/sync.h"
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "kube/client/object_call.h"
 #include "util/clock.h"
 #include "util/time.h"

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "server/app/workspace.h"
 #include "sliced/overcommit.h"
 

@@ -64,7 +64,7 @@ static int way_run(const struct way *way, int n, const struct sl_fleet *fleet, d
     }
     if (rc == 0) {
         const struct sl_sim_input input = {
-            .workload = &workload, .fleet = fleet, .plan = &policy.plan};
+            .workload = &workload, .fleet = fleet, .engine = &policy.engine};
         rc = sl_sim_run(&input, &run, err);
     }
     if (rc == 0) {

@@ -93,7 +93,7 @@ static int day_run(const struct days *days, size_t which, enum way way,
     const struct sl_sim_input input = {
         .workload = jobs,
         .fleet = &days->fleet[which][way],
-        .plan = &days->policy.plan,
+        .engine = &days->policy.engine,
         .part = sl_crew_part,
     };
     struct sl_nos_rule *rule = NULL;
@@ -103,6 +103,7 @@ static int day_run(const struct days *days, size_t which, enum way way,
             return -1;
         }
         how.cutting.rule = sl_nos_rule_plan;
+        how.cutting.window_us = days->policy.engine.cutting.batch_us;
         how.cutting.state = rule;
     }
     int rc = sl_partitioned_run(&how, &input, run, cut, err);
@@ -305,7 +306,7 @@ static int fleet_prepare(struct days *days, size_t which, enum way way, struct s
     if (sl_partitioning_parse(rows[way].partitioning, how, err) < 0) {
         return -1;
     }
-    how->cutting.max_nodes = (size_t)day->max_nodes;
+    how->cutting.max_nodes = day->max_nodes;
     how->cutting.seconds_us = day->cut_s > 0 ? day->cut_s * SL_SECOND_US : how->cutting.seconds_us;
     fleet->actuator = sl_partitioning_rule(how);
     (void)snprintf(gpus, sizeof(gpus), "%dx%d:A100-SXM4-40GB%s", day->nodes, day->gpus,

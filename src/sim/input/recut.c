@@ -10,11 +10,16 @@ enum {
     NUMBER_TEXT = 24,
     HOST_ROWS = 3, /* first in the offers */
     OFFERS_MAX = HOST_ROWS + SL_NODE_POOLS_MAX,
+    ORDER_LABELS = 2,
+    ANNOTATIONS = 3,
 };
+
+static const char *const config_label = "nvidia.com/mig.config";
+static const char *const state_label = "nvidia.com/mig.config.state";
 
 /* The lists of a node's facts. */
 struct facts {
-    struct sl_pair label[SL_NODE_LABELS_MAX];
+    struct sl_pair label[SL_NODE_LABELS_MAX + ORDER_LABELS];
     struct sl_taint_facts taint[SL_NODE_TAINTS_MAX];
     struct offer {
         const char *resource;
@@ -23,7 +28,7 @@ struct facts {
         struct sl_pair pair;
     } offer[OFFERS_MAX];
     unsigned n_offers;
-    struct sl_pair under_way;
+    struct sl_pair annotation[ANNOTATIONS];
     struct sl_device_facts device[SL_NODE_DEVICES_MAX];
     struct sl_instance_facts instance[SL_NODE_DEVICES_MAX][SL_MIG_INSTANCES_MAX];
 };
@@ -153,14 +158,58 @@ static struct sl_pair *put_allocatable(struct facts *facts, const struct sl_node
 
 /* ---- the rest ---- */
 
-static struct sl_pair *put_labels(struct facts *facts, const struct sl_node *node)
+static struct sl_pair *pair_add(struct sl_pair *list, struct sl_pair *pair, const char *key,
+                                const char *value)
 {
+    *pair = (struct sl_pair){sl_str_of(key), sl_str_of(value), list};
+    return pair;
+}
+
+static bool is_order(const char *key)
+{
+    return strcmp(key, config_label) == 0 || strcmp(key, state_label) == 0;
+}
+
+/* The mig-manager reads its order from a label, and says in another how far it is. */
+static struct sl_pair *put_labels(struct facts *facts, const struct sl_node *node,
+                                  const struct sl_recut *recut)
+{
+    bool ordered =
+        recut->order != NULL && node->partition.actuator == SL_ACTUATOR_MIG_MANAGER;
+    struct sl_pair *last = NULL;
+    unsigned n = 0;
     for (unsigned i = 0; i < node->n_labels; i++) {
-        facts->label[i] =
-            (struct sl_pair){sl_str_of(node->label[i].key), sl_str_of(node->label[i].value),
-                             i > 0 ? &facts->label[i - 1] : NULL};
+        const struct sl_label *label = &node->label[i];
+        if (!ordered || !is_order(label->key)) {
+            last = pair_add(last, &facts->label[n++], label->key, label->value);
+        }
     }
-    return node->n_labels > 0 ? &facts->label[node->n_labels - 1] : NULL;
+    if (ordered) {
+        last = pair_add(last, &facts->label[n++], config_label, recut->order);
+        last = pair_add(last, &facts->label[n], state_label, recut->done ? "success" : "pending");
+    }
+    return last;
+}
+
+/* nos' agent reads its order from an annotation, and repeats its name at the end. */
+static struct sl_pair *put_annotations(struct facts *facts, const struct sl_node *node,
+                                       const struct sl_recut *recut)
+{
+    const struct sl_partition *partition = &node->partition;
+    const char *wanted = recut->order == NULL ? partition->wanted : recut->order;
+    const char *applied = recut->order != NULL && recut->done ? recut->order : partition->applied;
+    struct sl_pair *last = NULL;
+    if (recut->under_way != NULL) {
+        last = pair_add(last, &facts->annotation[0], "sliced.dev/cut", recut->under_way);
+    }
+    if (partition->actuator == SL_ACTUATOR_NOS_MIG && wanted != NULL) {
+        last = pair_add(last, &facts->annotation[1], "nos.nebuly.com/spec-partitioning-plan", wanted);
+    }
+    if (partition->actuator == SL_ACTUATOR_NOS_MIG && applied != NULL) {
+        last = pair_add(last, &facts->annotation[2], "nos.nebuly.com/status-partitioning-plan",
+                        applied);
+    }
+    return last;
 }
 
 static struct sl_taint_facts *put_taints(struct facts *facts, const struct sl_node *node)
@@ -179,23 +228,21 @@ static struct sl_taint_facts *put_taints(struct facts *facts, const struct sl_no
     return node->n_taints > 0 ? &facts->taint[node->n_taints - 1] : NULL;
 }
 
-struct sl_node *sl_node_recut(const struct sl_node *node, const struct sl_cut *cut, size_t n,
-                              const char *under_way, struct sl_error *err)
+struct sl_node *sl_node_recut(const struct sl_node *node, const struct sl_recut *recut,
+                              struct sl_error *err)
 {
     struct facts *facts = calloc(1, sizeof(*facts));
     if (facts == NULL) {
         (void)sl_error_nomem(err);
         return NULL;
     }
-    put_devices(facts, node, cut, n);
-    facts->under_way.key = SL_STR("sliced.dev/cut");
-    facts->under_way.value = sl_str_of(under_way);
+    put_devices(facts, node, recut->cut, recut->n);
     struct sl_pair *allocatable = put_allocatable(facts, node);
     const struct sl_node_facts made = {
         .name = sl_str_of(node->name),
         .uid = sl_str_of(node->name),
-        .labels = put_labels(facts, node),
-        .annotations = under_way != NULL ? &facts->under_way : NULL,
+        .labels = put_labels(facts, node, recut),
+        .annotations = put_annotations(facts, node, recut),
         .allocatable = allocatable,
         .capacity = allocatable,
         .taints = put_taints(facts, node),
@@ -254,7 +301,8 @@ static struct sl_node *node_statically(const struct sl_node *node, const struct 
             return NULL;
         }
     }
-    return sl_node_recut(node, cut, node->n_devices, NULL, err);
+    const struct sl_recut recut = {.cut = cut, .n = node->n_devices};
+    return sl_node_recut(node, &recut, err);
 }
 
 int sl_fleet_cut(struct sl_fleet *fleet, const struct sl_counts *counts, const uint16_t *of,

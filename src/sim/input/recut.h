@@ -10,11 +10,18 @@
  * the mixed strategy. Other nodes are never cut here. */
 bool sl_node_can_recut(const struct sl_node *node);
 
-/* The node as it is when these devices have these cuts, and the others what they had: a new
- * reference. The node is one that can be recut. under_way: its annotation sliced.dev/cut; NULL:
- * none. NULL with *err set. */
-struct sl_node *sl_node_recut(const struct sl_node *node, const struct sl_cut *cut, size_t n,
-                              const char *under_way, struct sl_error *err);
+/* What becomes of a node; zeroed: nothing. */
+struct sl_recut {
+    const struct sl_cut *cut; /* of these devices; the others have what they had */
+    size_t n;
+    const char *order;     /* that its agent was given; NULL: the last one stands, as it ended */
+    bool done;             /* the agent says that it has carried out the order */
+    const char *under_way; /* its annotation sliced.dev/cut; NULL: none */
+};
+
+/* The node as it is then: a new reference. It is one that can be recut. NULL with *err set. */
+struct sl_node *sl_node_recut(const struct sl_node *node, const struct sl_recut *recut,
+                              struct sl_error *err);
 
 /* The cut of device d (an index in node->device) with those counts. False when the device's model
  * cannot have it. */

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "sim/input/csv.h"
 #include "sim/input/generate.h"
 #include "sliced/timeout.h"

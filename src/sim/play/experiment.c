@@ -187,7 +187,7 @@ static int one_run(void *context, size_t index, struct sl_error *err)
         const struct sl_sim_input input = {
             .workload = &workload,
             .fleet = experiment->fleet,
-            .plan = &experiment->policies->policy[policy].plan,
+            .engine = &experiment->policies->policy[policy].engine,
             .live = experiment->live,
             .keep_places = first,
             .part = sl_crew_part,

@@ -34,7 +34,8 @@ struct station {
 struct simulation {
     const struct sl_sim_input *input;
     struct sl_sim_run *run;
-    struct sl_planner *planner;
+    struct sl_engine *engine;
+    struct sl_planner *planner; /* the engine's */
     struct station *station; /* by fleet->node */
     const struct sl_view **view;
     struct sl_view **old; /* views that the planner may still look at until it has the new ones */
@@ -128,7 +129,7 @@ static struct sl_view *view_make(struct simulation *sim, size_t node)
 {
     const struct station *station = &sim->station[node];
     struct sl_view *fresh = sl_view_new(sim->cuts.node[node], station->pod, station->n);
-    int changed = fresh == NULL ? 0 : sl_sim_cuts_report(&sim->cuts, node, fresh, sim->err);
+    int changed = fresh == NULL ? 0 : sl_sim_cuts_report(&sim->cuts, node, fresh);
     if (changed != 0) {
         sl_view_free(fresh);
         fresh = changed < 0 ? NULL : sl_view_new(sim->cuts.node[node], station->pod, station->n);
@@ -170,8 +171,9 @@ static int views_refresh(struct simulation *sim)
         }
     }
     sim->n_touched = 0;
-    int rc = sl_planner_cluster(sim->planner, sim->view, sim->input->fleet->n,
-                                SL_SIM_EPOCH_US + sim->now_us, sim->err);
+    int rc =
+        sl_engine_cluster(sim->engine, sim->view, sim->input->fleet->n, sl_wants_top(&sim->wants),
+                          SL_SIM_EPOCH_US + sim->now_us, sim->err);
     for (size_t i = 0; rc == 0 && i < sim->n_old; i++) {
         sl_view_free(sim->old[i]);
     }
@@ -347,12 +349,6 @@ static int end_jobs(struct simulation *sim)
     return 0;
 }
 
-static int cuts_end(struct simulation *sim)
-{
-    const struct sl_sim_ear ear = {node_touch, sim};
-    return sl_sim_cuts_end(&sim->cuts, sim->planner, sim->now_us, &ear, sim->err);
-}
-
 static int submit_jobs(struct simulation *sim)
 {
     const struct sl_workload *workload = sim->input->workload;
@@ -382,12 +378,32 @@ static int submit_jobs(struct simulation *sim)
     return 0;
 }
 
+/* Sees to the cuts under way: until nothing more changes at this moment. */
+static int cuts_follow(struct simulation *sim)
+{
+    bool ended = false;
+    do {
+        if (views_refresh(sim) < 0) {
+            return -1;
+        }
+        ended = sl_engine_follow(sim->engine, SL_SIM_EPOCH_US + sim->now_us, sl_sim_cuts_act,
+                                 &sim->cuts);
+        if (ended) {
+            sl_sim_cuts_changed(&sim->cuts, sim->now_us);
+        }
+    } while (!sim->cuts.failed && (ended || sim->n_touched > 0));
+    return sim->cuts.failed ? -1 : 0;
+}
+
 /* Plans cuts once nothing more can start. */
 static int cuts_plan(struct simulation *sim)
 {
-    const struct sl_sim_ear ear = {node_touch, sim};
-    if (sl_sim_cuts_plan(&sim->cuts, sim->planner, sim->view, sl_wants_top(&sim->wants),
-                         sim->now_us, &ear, sim->err) < 0) {
+    if (!sl_sim_cuts_due(&sim->cuts, sim->now_us)) {
+        return 0;
+    }
+    if (sl_engine_cut(sim->engine, SL_SIM_EPOCH_US + sim->now_us, sl_sim_cuts_act, &sim->cuts,
+                      sim->err) < 0 ||
+        sim->cuts.failed) {
         return -1;
     }
     return views_refresh(sim);
@@ -398,7 +414,6 @@ static int64_t next_event(const struct simulation *sim, bool *by_wake)
 {
     const struct sl_workload *workload = sim->input->workload;
     int64_t at_us = INT64_MAX;
-    *by_wake = false;
     if (sim->arrived < workload->n) {
         at_us = workload->job[sim->arrived].submit_us;
     }
@@ -408,9 +423,9 @@ static int64_t next_event(const struct simulation *sim, bool *by_wake)
     if (sl_sim_cuts_next(&sim->cuts) < at_us) {
         at_us = sl_sim_cuts_next(&sim->cuts);
     }
-    int64_t wake_us = sl_planner_wake(sim->planner);
+    int64_t wake_us = sl_engine_wake(sim->engine);
+    *by_wake = wake_us != INT64_MAX && at_us == INT64_MAX; /* by nothing else, ever */
     if (wake_us != INT64_MAX && wake_us - SL_SIM_EPOCH_US < at_us) {
-        *by_wake = true;
         at_us = wake_us - SL_SIM_EPOCH_US;
     }
     return at_us;
@@ -437,9 +452,11 @@ static int sim_play(struct simulation *sim)
             return 0;
         }
         pass_time(sim, at_us > sim->now_us ? at_us : sim->now_us);
-        if (end_jobs(sim) < 0 || cuts_end(sim) < 0 || submit_jobs(sim) < 0 ||
+        sim->cuts.now_us = sim->now_us;
+        if (end_jobs(sim) < 0 || sl_sim_cuts_end(&sim->cuts, sim->now_us) < 0 ||
+            submit_jobs(sim) < 0 ||
             sl_sim_stages_collect(&sim->stages, set_stage, sim, sim->err) < 0 ||
-            jobs_plan(sim) < 0 || cuts_plan(sim) < 0) {
+            cuts_follow(sim) < 0 || jobs_plan(sim) < 0 || cuts_plan(sim) < 0) {
             return -1;
         }
         idle_wakes = by_wake && sim->n_started == 0 ? idle_wakes + 1 : 0;
@@ -545,16 +562,24 @@ static int sim_prepare(struct simulation *sim)
     if (sl_sim_stages_init(&sim->stages, sim->input->workload, sim->err) < 0) {
         return -1;
     }
+    struct sl_engine_config config = *sim->input->engine;
+    sl_sim_cutting_apply(sim->input->cutting, &config.cutting);
+    sim->engine = sl_engine_new(&config, sim->err);
+    if (sim->engine == NULL) {
+        return -1;
+    }
+    sim->planner = sl_engine_planner(sim->engine);
+    sim->cuts =
+        (struct sl_sim_cuts){.engine = sim->engine, .touch = node_touch, .context = sim};
     if (sl_sim_cuts_init(&sim->cuts, sim->input->cutting, sim->input->fleet, sim->err) < 0) {
         return -1;
     }
-    sim->planner = sl_planner_new(sim->input->plan, sim->err);
-    return sim->planner == NULL ? -1 : seat_residents(sim);
+    return seat_residents(sim);
 }
 
 static void sim_finish(struct simulation *sim)
 {
-    sl_planner_free(sim->planner); /* first: it borrows the views */
+    sl_engine_free(sim->engine); /* first: it borrows the views */
     for (size_t i = 0; sim->station != NULL && i < sim->input->fleet->n; i++) {
         struct station *station = &sim->station[i];
         for (size_t k = 0; k < station->n; k++) {

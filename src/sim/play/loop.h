@@ -17,7 +17,7 @@ struct sl_sim_live {
 struct sl_sim_input {
     const struct sl_workload *workload;
     const struct sl_fleet *fleet;
-    const struct sl_plan_config *plan;
+    const struct sl_engine_config *engine;
     const struct sl_sim_cutting *cutting; /* NULL: GPUs stay as they are */
     const struct sl_sim_live *live;       /* NULL: all begins at 0, and pods of the fleet stay */
     bool keep_places;                     /* remember on which devices jobs ran */

@@ -30,7 +30,7 @@ static int setting_parse(struct sl_str item, struct sl_sim_cutting *out, struct 
     }
     if (sl_str_eq(key, SL_STR("nodes")) && sl_str_to_i64(value, &number) && number >= 1 &&
         number <= NODES_MAX) {
-        out->max_nodes = (size_t)number;
+        out->max_nodes = number;
         return 0;
     }
     bool yes = sl_str_eq(value, SL_STR("true"));
@@ -75,9 +75,9 @@ int sl_partitioning_parse(const char *text, struct sl_partitioning *out, struct 
     out->kind = SL_PARTITIONING_DYNAMIC;
     out->cutting = (struct sl_sim_cutting){.actuator = SL_ACTUATOR_MIG_MANAGER,
                                            .seconds_us = -1,
-                                           .window_us = 5 * SL_SECOND_US,
-                                           .max_nodes = 2,
-                                           .drain = true};
+                                           .window_us = -1,
+                                           .max_nodes = -1,
+                                           .drain = -1};
     while (rest.len > 0) {
         if (setting_parse(sl_str_cut(&rest, ','), &out->cutting, err) < 0) {
             return -1;

@@ -147,22 +147,22 @@ static int pair_apply(struct sl_str pair, struct sl_plan_config *plan, struct sl
 
 /* Takes a configuration as the daemon does, without preemption and autoscaler, which the simulation
  * lacks. */
-static void from_config(const struct sl_config *config, struct sl_plan_config *plan)
+static void from_config(const struct sl_config *config, struct sl_engine_config *engine)
 {
-    sl_config_plan(config, plan);
-    plan->preemption = false;
-    plan->autoscaler_pods = 0;
+    sl_config_engine(config, engine);
+    engine->plan.preemption = false;
+    engine->plan.autoscaler_pods = 0;
 }
 
 /* A name stands for the daemon's defaults with another order. */
-static void use_defaults(struct sl_plan_config *plan)
+static void use_defaults(struct sl_engine_config *engine)
 {
     struct sl_config config;
     sl_config_defaults(&config);
-    from_config(&config, plan);
+    from_config(&config, engine);
 }
 
-static int read_config(struct sl_str path, struct sl_plan_config *plan, struct sl_error *err)
+static int read_config(struct sl_str path, struct sl_engine_config *engine, struct sl_error *err)
 {
     char file[PATH_TEXT];
     struct sl_config config;
@@ -176,7 +176,7 @@ static int read_config(struct sl_str path, struct sl_plan_config *plan, struct s
         sl_config_describe(file, err, text, sizeof(text));
         return sl_error_set(err, err->code, "%s", text);
     }
-    from_config(&config, plan);
+    from_config(&config, engine);
     return 0;
 }
 
@@ -202,21 +202,21 @@ int sl_policy_parse(struct sl_str text, struct sl_policy *out, struct sl_error *
     struct sl_str name = sl_str_cut(&rest, ':');
     struct sl_policy made;
     memset(&made, 0, sizeof(made));
-    use_defaults(&made.plan);
+    use_defaults(&made.engine);
     if (text.len == 0 || text.len >= sizeof(made.name)) {
         return policy_unknown(name, err);
     }
     memcpy(made.name, text.s, text.len);
     if (sl_str_eq(name, SL_STR("config"))) {
-        if (read_config(rest, &made.plan, err) < 0) {
+        if (read_config(rest, &made.engine, err) < 0) {
             return -1;
         }
         rest.len = 0;
-    } else if (!sl_order_parse(name, &made.plan.order.kind)) {
+    } else if (!sl_order_parse(name, &made.engine.plan.order.kind)) {
         return policy_unknown(name, err);
     }
     while (rest.len > 0) {
-        if (pair_apply(sl_str_cut(&rest, ':'), &made.plan, err) < 0) {
+        if (pair_apply(sl_str_cut(&rest, ':'), &made.engine.plan, err) < 0) {
             return -1;
         }
     }

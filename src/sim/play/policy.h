@@ -1,14 +1,14 @@
-/* Policies by name: turns the items of --policy into configurations of the planner. */
+/* Policies by name: turns the items of --policy into configurations of the engine. */
 #ifndef SLICED_SIM_POLICY_H
 #define SLICED_SIM_POLICY_H
 
-#include "sliced/plan.h"
+#include "sliced/engine.h"
 
 enum { SL_POLICIES_MAX = 64, SL_POLICY_NAME_MAX = 128 };
 
 struct sl_policy {
     char name[SL_POLICY_NAME_MAX]; /* as it was given */
-    struct sl_plan_config plan;
+    struct sl_engine_config engine;
 };
 
 struct sl_policies {

@@ -68,7 +68,6 @@ static inline void begin(struct rig *rig)
     rig->queue.config.partitioning.batch_us = 0;
     const struct sl_partitioner_options options = {
         .store = rig->queue.store,
-        .config = &rig->queue.config,
         .write = note_write,
         .tell = rig_tell,
         .wake = wake,

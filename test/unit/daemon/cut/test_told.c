@@ -73,7 +73,7 @@ static void a_pod_whose_node_drains_is_told_what_must_end(void **state)
     struct sl_queue_list list;
     char text[SL_PLAN_TEXT_MAX];
     rig->queue.config.partitioning.drain = true;
-    sl_partitioner_configure(rig->partitioner, &rig->queue.config);
+    sl_queue_worker_configure(rig->queue.worker, &rig->queue.config);
     put_node(rig, SMALL, "7", "all-1g.10gb", "success", "");
     rig_put(&rig->queue, (struct rig_pod){.name = "ours",
                                           .node = "n",
@@ -251,7 +251,8 @@ static void a_node_that_may_be_cut_has_nothing_against_it(void **state)
     assert_int_equal(status.bar, SL_CUT_BAR_NONE);
     assert_string_equal(status.why, "");
     rig->queue.config.partitioning.max_nodes = 0;
-    sl_partitioner_configure(rig->partitioner, &rig->queue.config);
+    sl_queue_worker_configure(rig->queue.worker, &rig->queue.config);
+    (void)rig_later(&rig->queue, SECOND);
     assert_string_equal(status_of(rig).why, "MaxNodes");
 }
 

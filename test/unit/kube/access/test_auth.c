@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "kube/access/auth.h"
 #include "unit/kube/folder.h"
 

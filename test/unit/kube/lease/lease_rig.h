@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "kube/lease/lease.h"
 #include "unit/kube/fake_clock.h"
 

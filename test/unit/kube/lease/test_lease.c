@@ -1,5 +1,5 @@
 /* Taking the lead and losing it. Only the fake clock ends a lease. */
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "lease_rig.h"
 
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 #include "kube/write/event_write.h"
 #include "kube/write/events.h"
 #include "util/clock.h"

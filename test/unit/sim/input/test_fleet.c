@@ -79,7 +79,7 @@ static void a_node_is_cut_anew_device_by_device(void **state)
     assert_int_equal(sl_counts_parse(SL_STR("2g.12gb*2"), node->model, &large, &error), 0);
     assert_true(sl_node_can_recut(node));
     assert_true(sl_cut_of_counts(node, 1, &large, &cut[0]));
-    struct sl_node *fresh = sl_node_recut(node, cut, 1, "sliced-1", &error);
+    struct sl_node *fresh = sl_node_recut(node, &(struct sl_recut){.cut = cut, .n = 1, .under_way = "sliced-1"}, &error);
     assert_non_null(fresh);
     assert_null(fresh->problem);
     assert_string_equal(fresh->name, node->name);
@@ -88,7 +88,7 @@ static void a_node_is_cut_anew_device_by_device(void **state)
     assert_int_equal(pool_of(fresh, "nvidia.com/mig-2g.12gb")->capacity, 3);
     assert_int_equal(fresh->instance[0].start, node->instance[0].start);
     assert_true(sl_cut_of_counts(node, 0, &(struct sl_counts){{0}}, &cut[1]));
-    struct sl_node *whole = sl_node_recut(fresh, cut, 2, NULL, &error);
+    struct sl_node *whole = sl_node_recut(fresh, &(struct sl_recut){.cut = cut, .n = 2}, &error);
     assert_non_null(whole);
     assert_int_equal(pool_of(whole, "nvidia.com/gpu")->capacity, 1);
     assert_int_equal(pool_of(whole, "nvidia.com/mig-2g.12gb")->capacity, 2);

@@ -196,15 +196,15 @@ static void policies_are_read_with_their_parameters(void **state)
                           &list, &error),
         0);
     assert_int_equal(list.n, 4);
-    assert_int_equal(list.policy[0].plan.order.kind, SL_ORDER_FIFO);
-    assert_false(list.policy[0].plan.backfill);
-    assert_true(list.policy[1].plan.backfill);
-    assert_int_equal(list.policy[1].plan.order.weights.gamma, 250000);
-    assert_int_equal(list.policy[1].plan.order.weights.beta, 2000000);
-    assert_int_equal(list.policy[2].plan.promise.c_permille, 1300);
+    assert_int_equal(list.policy[0].engine.plan.order.kind, SL_ORDER_FIFO);
+    assert_false(list.policy[0].engine.plan.backfill);
+    assert_true(list.policy[1].engine.plan.backfill);
+    assert_int_equal(list.policy[1].engine.plan.order.weights.gamma, 250000);
+    assert_int_equal(list.policy[1].engine.plan.order.weights.beta, 2000000);
+    assert_int_equal(list.policy[2].engine.plan.promise.c_permille, 1300);
     assert_string_equal(list.policy[2].name, "bounded:c=1.3");
-    assert_int_equal(list.policy[3].plan.score.weight[SL_TERM_PACKING], 1);
-    assert_int_equal(list.policy[3].plan.score.weight[SL_TERM_AVAILABILITY], 0);
+    assert_int_equal(list.policy[3].engine.plan.score.weight[SL_TERM_PACKING], 1);
+    assert_int_equal(list.policy[3].engine.plan.score.weight[SL_TERM_AVAILABILITY], 0);
 }
 
 static void a_wrong_policy_lists_what_there_is(void **state)

@@ -52,7 +52,7 @@ static void simulate(struct scene *scene, const char *policy)
     }
     const struct sl_sim_input input = {.workload = &scene->jobs,
                                        .fleet = &scene->fleet,
-                                       .plan = &scene->policy.plan,
+                                       .engine = &scene->policy.engine,
                                        .keep_places = true};
     if (sl_sim_run(&input, &scene->run, &error) < 0) {
         fail_msg("%s", error.message);

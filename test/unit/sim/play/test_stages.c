@@ -64,7 +64,7 @@ static void simulate(struct scene *scene, const char *gpus, const char *name)
         fail_msg("%s", error.message);
     }
     const struct sl_sim_input input = {
-        .workload = &scene->jobs, .fleet = &scene->fleet, .plan = &policy.plan};
+        .workload = &scene->jobs, .fleet = &scene->fleet, .engine = &policy.engine};
     if (sl_sim_run(&input, &scene->run, &error) < 0) {
         fail_msg("%s", error.message);
     }

@@ -1,5 +1,5 @@
 /* RFC 3339 times. */
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

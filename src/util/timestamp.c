@@ -1,6 +1,6 @@
 /* RFC 3339 times to and from Unix microseconds, without the C library's calendar (which knows time
  * zones and locales). */
-#include "codec/object/time.h"
+#include "util/timestamp.h"
 
 #include <stdio.h>
 

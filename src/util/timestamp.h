@@ -1,6 +1,6 @@
 /* RFC 3339 times, as Kubernetes' objects have them. */
-#ifndef SLICED_CODEC_TIME_H
-#define SLICED_CODEC_TIME_H
+#ifndef SLICED_UTIL_TIMESTAMP_H
+#define SLICED_UTIL_TIMESTAMP_H
 
 #include "util/str.h"
 

@@ -1,0 +1,144 @@
+/* The engine: the planner of pods and the cuts of GPUs, assembled once. The daemon and the simulator
+ * tell it what changed, and carry out its commands. Pure: the time is an argument, equal input gives
+ * equal commands. For one thread at a time. */
+#ifndef SLICED_ENGINE_H
+#define SLICED_ENGINE_H
+
+#include "sliced/cut_run.h"
+#include "sliced/plan.h"
+
+enum { SL_CUT_WORDS_MAX = 512 };
+
+/* How GPUs are cut (partitioning.* of the configuration). */
+struct sl_engine_cutting {
+    bool enabled;
+    bool drain;
+    bool mig_mode;    /* the mig-manager may switch it */
+    size_t max_nodes; /* cut at once */
+    int64_t batch_us; /* see sl_cut_batch_is_due() */
+    int64_t timeout_us;
+    int64_t backoff_us;
+    int64_t max_backoff_us;
+    int64_t mig_file_us; /* until an agent has a file that was written; of the mig-manager */
+    int64_t mps_file_us; /* and of nos' device plugin */
+    int64_t report_us;   /* nos' agents report use that often, at least */
+    /* Plans cuts in place of sl_cutter_plan, for comparisons: then a plan is made a batch_us after
+     * the first change, and all of it is begun at once. NULL: sl_cutter_plan. */
+    int (*plan)(void *state, const struct sl_cut_input *input, struct sl_cut_output *output,
+                struct sl_error *err);
+    void *state;
+};
+
+struct sl_engine_config {
+    struct sl_plan_config plan;
+    struct sl_engine_cutting cutting;
+};
+
+/* ---- commands ---- */
+
+enum sl_engine_do {
+    SL_DO_CUT_BEGIN, /* withhold the node, if these cuts may be made there now; else say why not */
+    SL_DO_CUT_HOLD,  /* withhold the node: a cut is under way there that another process began */
+    SL_DO_CUT_WRITE, /* write the step, and call sl_engine_wrote when that has ended */
+    SL_DO_CUT_END,   /* the run has ended, its outcome says how: withhold the node no longer */
+};
+
+/* Its pointers are valid during the call. */
+struct sl_engine_command {
+    enum sl_engine_do kind;
+    const char *node;
+    const struct sl_view *view;   /* NULL: the node is gone */
+    const struct sl_cut_run *run; /* but for BEGIN */
+    const struct sl_cut *cut;     /* BEGIN */
+    size_t n_cuts;
+    struct sl_cut_limits limits;
+    char *why; /* BEGIN: for the reason of a refusal, SL_PLAN_TEXT_MAX bytes */
+    enum sl_cut_step step; /* WRITE */
+    uint64_t write;        /* its number */
+    const char *text;      /* BEGIN, END: the cuts in words */
+    const char *pods;      /* BEGIN: for whom, in words */
+    size_t n_pods;
+    const char *trouble; /* END: why the last write failed; "" */
+    int64_t took_us;     /* END */
+};
+
+/* False: it could not be done (BEGIN: refused). It may call sl_engine_wrote, and nothing else of the
+ * engine. */
+typedef bool (*sl_engine_do_fn)(void *context, const struct sl_engine_command *command);
+
+/* ---- life ---- */
+
+struct sl_engine;
+
+/* Copies the configuration. NULL: out of memory, or a value is out of range (SL_ERR_FIELD). */
+struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_error *err);
+void sl_engine_free(struct sl_engine *engine); /* NULL is allowed */
+/* -1: a value is out of range; nothing has changed. */
+int sl_engine_configure(struct sl_engine *engine, const struct sl_engine_config *config,
+                        struct sl_error *err);
+/* For what the planner alone is told and asked. */
+struct sl_planner *sl_engine_planner(struct sl_engine *engine);
+
+/* Tells that the clock was put by by_us and shows now_us: what has begun takes as long as before. */
+void sl_engine_rebase(struct sl_engine *engine, int64_t by_us, int64_t now_us);
+
+/* ---- cuts ---- */
+
+/* Tells of the cluster, as sl_planner_cluster; demand may be NULL. Both are borrowed until the next
+ * call, or until the engine is freed. */
+int sl_engine_cluster(struct sl_engine *engine, const struct sl_view *const *view, size_t n,
+                      const struct sl_demand *demand, int64_t now_us, struct sl_error *err);
+
+/* Tells that a write has ended. why: the trouble, or NULL. Ignores unknown numbers. */
+void sl_engine_wrote(struct sl_engine *engine, const char *node, uint64_t write,
+                     enum sl_cut_write_end end, const char *why, int64_t now_us);
+
+/* Sees each cut through that is under way. True: one has ended, so that its node can be planned for.
+ */
+bool sl_engine_follow(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context);
+
+/* After the planner has run: plans cuts for the pods that wait, and begins those whose time has come.
+ * 1: done; 0: it rests, or cuts nothing; -1: out of memory, the next call goes on. */
+int sl_engine_cut(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context,
+                  struct sl_error *err);
+
+/* Lets no plan of cuts be made before. */
+void sl_engine_rest(struct sl_engine *engine, int64_t until_us);
+
+/* Returns when to step again though nothing changes; INT64_MAX: never. */
+int64_t sl_engine_wake(const struct sl_engine *engine);
+
+/* ---- how a node stands ---- */
+
+enum sl_partition_phase {
+    SL_PHASE_IDLE,     /* as it is cut, it stays for now */
+    SL_PHASE_DRAINING, /* its units are kept for a cut to come */
+    SL_PHASE_CUTTING,
+    SL_PHASE_OUT, /* the last cut failed: left out for a while */
+    SL_PHASES,
+};
+const char *sl_partition_phase_name(enum sl_partition_phase phase); /* "Idle", ... */
+
+/* One node whose GPUs may be cut. */
+struct sl_partition_status {
+    enum sl_partition_phase phase;
+    int64_t since_us;            /* Unix; 0: since ever */
+    int64_t until_us;            /* when that is expected to end; 0: unknown */
+    int64_t seconds_us;          /* how long a cut of this node takes, as learned */
+    uint32_t failures;           /* in a row */
+    enum sl_cut_bar bar;         /* what keeps its GPUs from being cut now */
+    char cut[SL_CUT_WORDS_MAX];  /* "GPU 2 into 2x 3g.20gb": CUTTING, or planned; OUT: what failed */
+    char pods[SL_CUT_WORDS_MAX]; /* for whom: "ns/a, ns/b, 3 more" */
+    char text[SL_CUT_WORDS_MAX]; /* why, in a sentence without its subject, the node */
+    const char *why; /* CUTTING: the step that it has reached; OUT: what failed; "Planned": pods are
+                        waited for; else the name of the bar; "": there is none */
+};
+
+/* engine NULL: nobody cuts. */
+void sl_engine_node(const struct sl_engine *engine, const struct sl_view *view, int64_t now_us,
+                    struct sl_partition_status *out);
+/* Its phase alone. */
+enum sl_partition_phase sl_engine_phase(const struct sl_engine *engine, const char *node,
+                                        int64_t now_us);
+
+#endif

@@ -1,0 +1,106 @@
+/* The engine's life, and its parts put together. */
+#include "sliced/engine.h"
+
+#include <stdlib.h>
+
+#include "core/engine/internal.h"
+
+struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_error *err)
+{
+    struct sl_engine *engine = calloc(1, sizeof(*engine));
+    if (engine == NULL) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    engine->config = *config;
+    engine->follow_us = INT64_MAX;
+    engine->want_us = INT64_MAX;
+    engine->planner = sl_planner_new(&config->plan, err);
+    engine->cutter = engine->planner == NULL ? NULL : sl_cutter_new(err);
+    if (engine->cutter == NULL) {
+        sl_engine_free(engine);
+        return NULL;
+    }
+    return engine;
+}
+
+void sl_engine_free(struct sl_engine *engine)
+{
+    if (engine == NULL) {
+        return;
+    }
+    sl_books_free(engine);
+    sl_cutter_free(engine->cutter);
+    sl_planner_free(engine->planner);
+    free(engine->seen);
+    free(engine);
+}
+
+int sl_engine_configure(struct sl_engine *engine, const struct sl_engine_config *config,
+                        struct sl_error *err)
+{
+    if (sl_planner_configure(engine->planner, &config->plan, err) < 0) {
+        return -1;
+    }
+    engine->config = *config;
+    return 0;
+}
+
+struct sl_planner *sl_engine_planner(struct sl_engine *engine)
+{
+    return engine->planner;
+}
+
+void sl_engine_rebase(struct sl_engine *engine, int64_t by_us, int64_t now_us)
+{
+    sl_planner_rebase(engine->planner, by_us, now_us);
+    sl_books_rebase(engine, by_us);
+}
+
+int sl_engine_cluster(struct sl_engine *engine, const struct sl_view *const *view, size_t n,
+                      const struct sl_demand *demand, int64_t now_us, struct sl_error *err)
+{
+    int result = sl_planner_cluster(engine->planner, view, n, now_us, err);
+    engine->view = result == 0 ? view : NULL;
+    engine->n_views = result == 0 ? n : 0;
+    engine->demand = result == 0 ? demand : NULL;
+    return result;
+}
+
+bool sl_engine_follow(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context)
+{
+    engine->act = act;
+    engine->context = context;
+    engine->round++;
+    return engine->config.cutting.enabled && sl_cuts_follow(engine, now_us);
+}
+
+int sl_engine_cut(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context,
+                  struct sl_error *err)
+{
+    engine->act = act;
+    engine->context = context;
+    if (!engine->config.cutting.enabled) {
+        return 0;
+    }
+    if (now_us < engine->rest_us) {
+        engine->want_us = engine->rest_us; /* something may have changed since */
+        return 0;
+    }
+    int result = sl_cuts_want(engine, now_us, err);
+    sl_books_sweep(engine, now_us);
+    return result < 0 ? -1 : 1;
+}
+
+void sl_engine_rest(struct sl_engine *engine, int64_t until_us)
+{
+    engine->rest_us = until_us;
+}
+
+int64_t sl_engine_wake(const struct sl_engine *engine)
+{
+    int64_t want_us = engine->want_us < engine->rest_us ? engine->rest_us : engine->want_us;
+    int64_t wake_us = sl_planner_wake(engine->planner);
+    wake_us = engine->follow_us < wake_us ? engine->follow_us : wake_us;
+    return want_us < wake_us ? want_us : wake_us;
+}
