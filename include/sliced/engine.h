@@ -32,6 +32,8 @@ struct sl_engine_cutting {
 struct sl_engine_config {
     struct sl_plan_config plan;
     struct sl_engine_cutting cutting;
+    unsigned max_releases; /* pods nominated and not bound */
+    bool releases;         /* kube-scheduler binds them: there are as many as keep it busy */
 };
 
 /* ---- commands ---- */
@@ -81,6 +83,27 @@ struct sl_planner *sl_engine_planner(struct sl_engine *engine);
 
 /* Tells that the clock was put by by_us and shows now_us: what has begun takes as long as before. */
 void sl_engine_rebase(struct sl_engine *engine, int64_t by_us, int64_t now_us);
+
+/* ---- pods ---- */
+
+/* As sl_planner_remove; bound: it was bound, which tells how busy kube-scheduler is. */
+void sl_engine_remove(struct sl_engine *engine, struct sl_str uid, bool bound, int64_t now_us);
+
+/* Plans as sl_planner_run, with as many nominations as there may be now. */
+int sl_engine_plan(struct sl_engine *engine, int64_t now_us,
+                   void (*act)(void *context, const struct sl_plan_action *action), void *context,
+                   struct sl_error *err);
+/* How many that are; the window (sliced/pace.h); and how many there are. */
+size_t sl_engine_room(const struct sl_engine *engine, int64_t now_us);
+unsigned sl_engine_window(const struct sl_engine *engine);
+unsigned sl_engine_outstanding(const struct sl_engine *engine);
+
+/* Tells that a release failed for no fault of the pod: after that the releases pause, twice as long
+ * each time. True: such a pause begins now. */
+bool sl_engine_release_failed(struct sl_engine *engine, struct sl_str namespace, int64_t now_us);
+/* Tells that a release reached the API server, whatever it said of the pod. */
+void sl_engine_release_went(struct sl_engine *engine);
+bool sl_engine_is_paused(const struct sl_engine *engine, int64_t now_us);
 
 /* ---- cuts ---- */
 

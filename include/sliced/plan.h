@@ -300,6 +300,16 @@ void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us
 /* Returns since when kube-scheduler is silent though pods wait for it; 0: it is not. */
 int64_t sl_planner_silent(const struct sl_planner *planner, int64_t now_us);
 
+/* Visits the nominations, the oldest first, with the time of each. */
+void sl_planner_nominated(const struct sl_planner *planner,
+                          void (*visit)(void *context, const struct sl_pod *pod,
+                                        int64_t nominated_us),
+                          void *context);
+/* Returns when the pod was nominated; 0: it has no nomination. */
+int64_t sl_planner_nominated_at(const struct sl_planner *planner, struct sl_str uid);
+/* Does a pod of another namespace wait? */
+bool sl_planner_waits_beside(const struct sl_planner *planner, const char *namespace);
+
 /* Returns when to run again although nothing changes; INT64_MAX: never. */
 int64_t sl_planner_wake(const struct sl_planner *planner);
 

@@ -68,6 +68,8 @@ void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out)
 void sl_config_engine(const struct sl_config *config, struct sl_engine_config *out)
 {
     sl_config_plan(config, &out->plan);
+    out->max_releases = (unsigned)config->queue.max_releases;
+    out->releases = true;
     out->cutting = (struct sl_engine_cutting){
         .enabled = config->partitioning.enabled,
         .drain = config->partitioning.drain,

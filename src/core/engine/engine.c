@@ -13,6 +13,7 @@ struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl
         return NULL;
     }
     engine->config = *config;
+    sl_window_init(engine);
     engine->follow_us = INT64_MAX;
     engine->want_us = INT64_MAX;
     engine->planner = sl_planner_new(&config->plan, err);
@@ -43,6 +44,7 @@ int sl_engine_configure(struct sl_engine *engine, const struct sl_engine_config 
         return -1;
     }
     engine->config = *config;
+    sl_pace_set_max(&engine->window.pace, config->max_releases);
     return 0;
 }
 
@@ -54,7 +56,16 @@ struct sl_planner *sl_engine_planner(struct sl_engine *engine)
 void sl_engine_rebase(struct sl_engine *engine, int64_t by_us, int64_t now_us)
 {
     sl_planner_rebase(engine->planner, by_us, now_us);
+    sl_window_rebase(engine, by_us);
     sl_books_rebase(engine, by_us);
+}
+
+void sl_engine_remove(struct sl_engine *engine, struct sl_str uid, bool bound, int64_t now_us)
+{
+    if (bound) {
+        sl_window_bound(engine, uid, now_us);
+    }
+    sl_planner_remove(engine->planner, uid, now_us);
 }
 
 int sl_engine_cluster(struct sl_engine *engine, const struct sl_view *const *view, size_t n,
@@ -101,6 +112,7 @@ int64_t sl_engine_wake(const struct sl_engine *engine)
 {
     int64_t want_us = engine->want_us < engine->rest_us ? engine->rest_us : engine->want_us;
     int64_t wake_us = sl_planner_wake(engine->planner);
+    wake_us = engine->window.wake_us < wake_us ? engine->window.wake_us : wake_us;
     wake_us = engine->follow_us < wake_us ? engine->follow_us : wake_us;
     return want_us < wake_us ? want_us : wake_us;
 }

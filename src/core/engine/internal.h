@@ -3,6 +3,7 @@
 #define SLICED_CORE_ENGINE_INTERNAL_H
 
 #include "sliced/engine.h"
+#include "sliced/pace.h"
 #include "util/data/map.h"
 
 /* The book of a node of which something is known: a cut under way, an earlier one, a drain. */
@@ -30,8 +31,21 @@ struct sl_cut_book {
     char name[];
 };
 
+/* Pods that may be released. */
+struct sl_window {
+    struct sl_pace pace;
+    int64_t pause_us;        /* after releases that failed; 0: none did */
+    int64_t paused_until_us; /* no release is tried again before; after failures, none at all */
+    int64_t wake_us;         /* when more pods may go though nothing changes */
+    unsigned failures;       /* in a row */
+    char failed[64];         /* the namespace of the first of them */
+    bool failed_for_all;     /* they are not confined to one namespace among others */
+    bool full;               /* the window may have kept a pod from its nomination */
+};
+
 struct sl_engine {
     struct sl_engine_config config;
+    struct sl_window window;
     struct sl_planner *planner;
     struct sl_cutter *cutter;
     const struct sl_view *const *view; /* borrowed, as the next but one */
@@ -58,6 +72,18 @@ static inline bool sl_engine_do(struct sl_engine *engine, const struct sl_engine
 {
     return engine->act(engine->context, command);
 }
+
+static inline void sl_time_move(int64_t *at_us, int64_t by_us)
+{
+    *at_us += *at_us != 0 ? by_us : 0; /* 0: not set */
+}
+
+/* ---- window.c ---- */
+
+void sl_window_init(struct sl_engine *engine);
+/* The pod, which waits until now, is bound. */
+void sl_window_bound(struct sl_engine *engine, struct sl_str uid, int64_t now_us);
+void sl_window_rebase(struct sl_engine *engine, int64_t by_us);
 
 /* ---- book.c ---- */
 

@@ -317,3 +317,28 @@ void sl_planner_released(struct sl_planner *planner, struct sl_str uid, int64_t 
         sl_plan_note_release(planner, pod->space);
     }
 }
+
+/* ---- what is asked ---- */
+
+void sl_planner_nominated(const struct sl_planner *planner,
+                          void (*visit)(void *context, const struct sl_pod *pod,
+                                        int64_t nominated_us),
+                          void *context)
+{
+    for (const struct sl_plan_pod *pod = sl_plan_listed(planner->nominations.first); pod != NULL;
+         pod = sl_plan_listed(pod->listed.next)) {
+        visit(context, pod->pod, pod->nominated_us);
+    }
+}
+
+int64_t sl_planner_nominated_at(const struct sl_planner *planner, struct sl_str uid)
+{
+    const struct sl_plan_pod *pod = sl_plan_find(planner, uid);
+    return pod != NULL && pod->nomination != NULL ? pod->nominated_us : 0;
+}
+
+bool sl_planner_waits_beside(const struct sl_planner *planner, const char *namespace)
+{
+    bool here = sl_map_get(&planner->spaces, namespace, strlen(namespace)) != NULL;
+    return planner->spaces.len > (here ? 1 : 0);
+}

@@ -2,6 +2,7 @@
  * plan held. */
 #include "daemon/queue/act.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "daemon/queue/report.h"
@@ -71,11 +72,7 @@ static void act_expire(struct sl_queue_worker *worker, struct sl_queue_entry *en
                      sl_hold_reason_name(action->reason), (char *)NULL);
     entry->expired = given_back || in_time;
     (void)pthread_mutex_lock(&worker->status);
-    if (action->reason == SL_HOLD_EXPIRED) {
-        sl_pace_expiry(&worker->pace);
-    } else {
-        worker->counts.withdrawn++;
-    }
+    worker->counts.withdrawn += in_time;
     (void)pthread_mutex_unlock(&worker->status);
 }
 
@@ -165,7 +162,7 @@ static void pod_release(struct sl_queue_worker *worker, struct sl_queue_entry *e
     memcpy(call->uid, entry->uid, len);
     call->worker = worker;
     call->nomination = entry->nomination;
-    call->namespace_hash = sl_hash(wanted.namespace.s, wanted.namespace.len);
+    (void)snprintf(call->namespace, sizeof(call->namespace), "%s", entry->pod->namespace);
     entry->call = call;
     entry->named = entry->named || wanted.node.len > 0;
     if (wanted.node.len > 0 && !wanted.nominated) {

@@ -47,13 +47,9 @@ static void clock_put(struct sl_queue_worker *worker, int64_t by_us, int64_t now
         time_move(&entry->notice.start_us, by_us);
     }
     time_move(&worker->wake_us, by_us);
-    time_move(&worker->paused_until_us, by_us);
     time_move(&worker->told_round_us, by_us);
     time_move(&worker->show_logged_us, by_us);
     worker->estimated_us = 0;
-    (void)pthread_mutex_lock(&worker->status);
-    time_move(&worker->pace.begin_us, by_us);
-    (void)pthread_mutex_unlock(&worker->status);
     if (worker->engine != NULL && worker->options.partitioner != NULL) {
         sl_partitioner_rebase(worker->options.partitioner, by_us, now_us);
     } else if (worker->engine != NULL) {

@@ -5,7 +5,7 @@
 
 #include "daemon/queue/worker.h"
 
-enum { FAILURES_MIN = 3, WHY_MAX = 240 };
+enum { WHY_MAX = 240 };
 
 struct sl_queue_entry *sl_queue_find(struct sl_queue_worker *worker, struct sl_str uid)
 {
@@ -30,21 +30,6 @@ struct sl_queue_entry *sl_queue_add(struct sl_queue_worker *worker, struct sl_st
     return entry;
 }
 
-static struct sl_queue_entry *entry_of(struct sl_link *link)
-{
-    return link == NULL ? NULL : SL_CONTAINER(link, struct sl_queue_entry, in_nominated);
-}
-
-struct sl_queue_entry *sl_queue_oldest(const struct sl_queue_worker *worker)
-{
-    return entry_of(worker->nominated.first);
-}
-
-struct sl_queue_entry *sl_queue_next(const struct sl_queue_entry *entry)
-{
-    return entry_of(entry->in_nominated.next);
-}
-
 void sl_queue_set_state(struct sl_queue_worker *worker, struct sl_queue_entry *entry,
                         enum sl_queue_state state)
 {
@@ -57,13 +42,10 @@ void sl_queue_nominated(struct sl_queue_worker *worker, struct sl_queue_entry *e
                         int64_t now_us)
 {
     entry->nominated_us = now_us;
-    entry->stale = false;
     entry->nomination = ++worker->last_nomination;
-    sl_list_add_last(&worker->nominated, &entry->in_nominated);
     (void)pthread_mutex_lock(&worker->status);
     entry->state = SL_QUEUE_NOMINATED;
     entry->heard = false;
-    worker->outstanding++;
     (void)pthread_mutex_unlock(&worker->status);
 }
 
@@ -72,28 +54,8 @@ void sl_queue_withdraw(struct sl_queue_worker *worker, struct sl_queue_entry *en
     if (entry->state != SL_QUEUE_NOMINATED) {
         return;
     }
-    sl_list_remove(&worker->nominated, &entry->in_nominated);
     entry->nomination = 0;
-    (void)pthread_mutex_lock(&worker->status);
-    worker->outstanding--;
-    worker->stale -= entry->stale ? 1 : 0;
-    entry->state = SL_QUEUE_HELD;
-    (void)pthread_mutex_unlock(&worker->status);
-    entry->stale = false;
-}
-
-void sl_queue_age(struct sl_queue_worker *worker, int64_t now_us)
-{
-    int64_t since_us = now_us - sl_pace_patience_us(&worker->pace);
-    for (struct sl_queue_entry *entry = sl_queue_oldest(worker);
-         entry != NULL && entry->nominated_us <= since_us; entry = sl_queue_next(entry)) {
-        if (!entry->stale) {
-            entry->stale = true;
-            (void)pthread_mutex_lock(&worker->status);
-            worker->stale++;
-            (void)pthread_mutex_unlock(&worker->status);
-        }
-    }
+    sl_queue_set_state(worker, entry, SL_QUEUE_HELD);
 }
 
 /* ---- what was tried ---- */
@@ -173,38 +135,4 @@ void sl_queue_forget_all(struct sl_queue_worker *worker)
     worker->untold = 0;
     worker->unshown = 0;
     worker->told_round_us = 0;
-}
-
-/* ---- how many may go ---- */
-
-/* Do pods of other namespaces wait than the one in which all releases failed? */
-static bool others_wait(const struct sl_queue_worker *worker)
-{
-    size_t at = 0;
-    const struct sl_queue_entry *entry = sl_map_next(&worker->entries, &at);
-    while (entry != NULL) {
-        const char *namespace = entry->pod->namespace;
-        if (sl_hash(namespace, strlen(namespace)) != worker->failed_namespace) {
-            return true;
-        }
-        entry = sl_map_next(&worker->entries, &at);
-    }
-    return false;
-}
-
-size_t sl_queue_nominations(const struct sl_queue_worker *worker, int64_t now_us)
-{
-    unsigned fresh = worker->outstanding - worker->stale;
-    unsigned window = sl_pace_window(&worker->pace);
-    unsigned max = (unsigned)worker->config.queue.max_releases;
-    unsigned left = worker->outstanding < max ? max - worker->outstanding : 0;
-    if (worker->options.release == NULL) {
-        return left;
-    }
-    if (worker->failures >= FAILURES_MIN && now_us < worker->paused_until_us &&
-        (worker->failed_for_all || !others_wait(worker))) {
-        return 0;
-    }
-    window = fresh < window ? window - fresh : 0;
-    return window < left ? window : left;
 }

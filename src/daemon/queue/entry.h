@@ -31,7 +31,6 @@ struct sl_queue_entry {
     char *node;                  /* of the nomination; NULL: it has none, or no memory */
     char *left;                  /* the node of the last nomination that expired */
     struct sl_queue_call *call;  /* the release under way; NULL: none is */
-    struct sl_link in_nominated; /* NOMINATED: in worker->nominated */
     struct sl_queue_entry *todo; /* of this round */
     uint64_t nomination;         /* number of the nomination or release; 0: none */
     uint64_t round;              /* the last reading of all that told of it */
@@ -48,7 +47,6 @@ struct sl_queue_entry {
     size_t position;            /* in the queue, from 1, at the last look at all */
     enum sl_queue_state state;
     enum sl_hold_reason reason; /* of the last expiry */
-    bool stale;                 /* its nomination no longer counts in the window */
     bool again;         /* release it later: the last try failed, or an earlier one has to end */
     bool named;         /* a node was, or may have been, written on it as its nomination */
     bool withdrawn;     /* its nomination is being taken back, whatever the pod shows */
@@ -69,15 +67,9 @@ struct sl_queue_entry {
 struct sl_queue_entry *sl_queue_find(struct sl_queue_worker *worker, struct sl_str uid);
 /* Adds an entry, HELD; NULL: out of memory. */
 struct sl_queue_entry *sl_queue_add(struct sl_queue_worker *worker, struct sl_str uid);
-/* The nomination that was made first; NULL: there is none. */
-struct sl_queue_entry *sl_queue_oldest(const struct sl_queue_worker *worker);
-/* The nomination that was made next after that of the entry; NULL: there is none. */
-struct sl_queue_entry *sl_queue_next(const struct sl_queue_entry *entry);
 /* Notes that the entry is NOMINATED from now on. */
 void sl_queue_nominated(struct sl_queue_worker *worker, struct sl_queue_entry *entry,
                         int64_t now_us);
-/* Takes nominations that are too old out of the window's count. */
-void sl_queue_age(struct sl_queue_worker *worker, int64_t now_us);
 /* The nomination is over: bound, expired, failed or gone. Its state is HELD then. */
 void sl_queue_withdraw(struct sl_queue_worker *worker, struct sl_queue_entry *entry);
 /* Notes how its nomination, or its release without one, has ended: before it is withdrawn. why may
@@ -89,9 +81,5 @@ void sl_queue_forget(struct sl_queue_worker *worker, struct sl_queue_entry *entr
 void sl_queue_forget_all(struct sl_queue_worker *worker);
 void sl_queue_set_state(struct sl_queue_worker *worker, struct sl_queue_entry *entry,
                         enum sl_queue_state state);
-
-/* How many nominations may be made now. With plan held, and status on other threads than the
- * queue's. */
-size_t sl_queue_nominations(const struct sl_queue_worker *worker, int64_t now_us);
 
 #endif

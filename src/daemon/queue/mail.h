@@ -19,7 +19,7 @@ struct sl_queue_call {
     struct sl_queue_call *next;
     struct sl_queue_worker *worker;
     uint64_t nomination;
-    uint64_t namespace_hash;
+    char namespace[64];
     enum sl_release_end end;
     bool shows;     /* of a condition instead of a release */
     char text[384]; /* why */

@@ -17,8 +17,6 @@
 
 enum { PLANS_PER_ROUND = 4 };
 
-static const int64_t pause_first_us = SL_SECOND_US;
-static const int64_t pause_max_us = 30 * SL_SECOND_US;
 static const int64_t memory_us = SL_SECOND_US; /* until the next try after memory was short */
 static const int64_t idle_us = SL_HOUR_US;
 
@@ -37,8 +35,8 @@ static void count_end(struct sl_queue_worker *worker, const struct sl_queue_entr
     }
 }
 
-/* The pod no longer waits: notes whether it was bound, and where. */
-static void note_end(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
+/* The pod no longer waits: notes where it was bound. False: it was not. */
+static bool note_end(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
                      int64_t now_us)
 {
     bool nominated = entry->state == SL_QUEUE_NOMINATED;
@@ -53,11 +51,9 @@ static void note_end(struct sl_queue_worker *worker, const struct sl_queue_entry
         sl_queue_times_wait(&worker->times, &worker->config, pod->namespace,
                             now_us - entry->pod->created_us);
     }
-    if (bound && nominated && !entry->stale) {
-        sl_pace_bound(&worker->pace, now_us - entry->nominated_us, worker->full, now_us);
-    }
     (void)pthread_mutex_unlock(&worker->status);
     sl_pod_unref(pod);
+    return bound;
 }
 
 /* False: out of memory. */
@@ -94,9 +90,10 @@ static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t 
     return false;
 }
 
-static void pod_remove(struct sl_queue_worker *worker, struct sl_queue_entry *entry, int64_t now_us)
+static void pod_remove(struct sl_queue_worker *worker, struct sl_queue_entry *entry, bool bound,
+                       int64_t now_us)
 {
-    sl_planner_remove(worker->planner, sl_str_of(entry->uid), now_us);
+    sl_engine_remove(worker->engine, sl_str_of(entry->uid), bound, now_us);
     if (worker->options.stages != NULL) {
         sl_stage_tracker_remove(worker->options.stages, sl_str_of(entry->uid));
     }
@@ -117,31 +114,13 @@ static void release_log(const struct sl_queue_entry *entry, enum sl_log_level le
     }
 }
 
-/* Other namespaces do not wait while releases fail in one namespace alone, as with pods that are
- * too large for the API server's store. */
-static void note_failure(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
-                         int64_t now_us, const struct sl_queue_call *call)
-{
-    if (worker->failures == 0) {
-        worker->failed_namespace = call->namespace_hash;
-        worker->failed_for_all = false;
-    }
-    worker->failures++;
-    worker->failed_for_all =
-        worker->failed_for_all || call->namespace_hash != worker->failed_namespace;
-    worker->pause_us = worker->pause_us == 0 ? pause_first_us : worker->pause_us * 2;
-    worker->pause_us = worker->pause_us > pause_max_us ? pause_max_us : worker->pause_us;
-    if (now_us >= worker->paused_until_us) {
-        worker->paused_until_us = now_us + worker->pause_us;
-        release_log(entry, SL_LOG_WARN, "pod not released, which is tried again", call);
-    }
-}
-
 static void note_release(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
                          int64_t now_us, const struct sl_queue_call *call)
 {
     if (call->end == SL_RELEASE_FAILED || call->end == SL_RELEASE_UNKNOWN) {
-        note_failure(worker, entry, now_us, call);
+        if (sl_engine_release_failed(worker->engine, sl_str_of(call->namespace), now_us)) {
+            release_log(entry, SL_LOG_WARN, "pod not released, which is tried again", call);
+        }
         return;
     }
     if (call->end == SL_RELEASE_REFUSED) { /* it is about this pod alone: others do not wait */
@@ -150,8 +129,7 @@ static void note_release(struct sl_queue_worker *worker, const struct sl_queue_e
         release_log(entry, SL_LOG_INFO, "pod released", call);
     }
     if (call->end != SL_RELEASE_GONE) {
-        worker->failures = 0;
-        worker->pause_us = 0;
+        sl_engine_release_went(worker->engine);
     }
 }
 
@@ -182,7 +160,7 @@ static void release_end(struct sl_queue_worker *worker, const struct sl_queue_ca
     }
     if (call->end == SL_RELEASE_GONE) {
         (void)sl_store_withdraw(worker->options.store, sl_str_of(entry->uid));
-        pod_remove(worker, entry, now_us);
+        pod_remove(worker, entry, false, now_us);
     } else if (call->end == SL_RELEASE_REFUSED && current) {
         sl_queue_deny(worker, entry, call->text, now_us);
     } else if (is_due_again(entry, call)) {
@@ -210,8 +188,7 @@ static bool read_mail(struct sl_queue_worker *worker, struct sl_queue_mail *mail
             if (mail->letter[i].waits) { /* its gate is open: the queue has done its part */
                 (void)sl_store_withdraw(worker->options.store, sl_str_of(pod->uid));
             }
-            note_end(worker, entry, now_us);
-            pod_remove(worker, entry, now_us);
+            pod_remove(worker, entry, note_end(worker, entry, now_us), now_us);
         }
     }
     for (const struct sl_queue_call *call = mail->ends; call != NULL; call = call->next) {
@@ -237,8 +214,7 @@ static bool read_all(struct sl_queue_worker *worker, int64_t now_us)
     while (entry != NULL) {
         struct sl_queue_entry *next = sl_map_next(&worker->entries, &at);
         if (entry->round != worker->round) {
-            note_end(worker, entry, now_us);
-            pod_remove(worker, entry, now_us);
+            pod_remove(worker, entry, note_end(worker, entry, now_us), now_us);
         }
         entry = next;
     }
@@ -251,6 +227,7 @@ static void engine_config(const struct sl_queue_worker *worker, struct sl_engine
 {
     sl_config_engine(&worker->config, out);
     out->cutting.enabled = worker->options.partitioner != NULL;
+    out->releases = worker->options.release != NULL;
 }
 
 static int engine_configure(struct sl_queue_worker *worker, const struct sl_engine_config *config,
@@ -299,9 +276,6 @@ static bool leadership_begin(struct sl_queue_worker *worker)
         sl_planner_heard(worker->planner, SL_STR(""), worker->now_us);
     }
     worker->silent = false;
-    worker->failures = 0;
-    worker->pause_us = 0;
-    worker->paused_until_us = 0;
     worker->again = false;
     worker->unread = true;
     return true;
@@ -326,7 +300,7 @@ static void follow_leadership(struct sl_queue_worker *worker, int64_t now_us)
     }
     (void)pthread_mutex_lock(&worker->status);
     worker->leadership = entered ? leadership : 0;
-    sl_pace_init(&worker->pace, (unsigned)worker->config.queue.max_releases);
+    worker->outstanding = 0;
     (void)pthread_mutex_unlock(&worker->status);
 }
 
@@ -350,13 +324,21 @@ static void follow_config(struct sl_queue_worker *worker)
         sl_log(SL_LOG_ERROR, "the queue keeps its configuration", "reason", err.message,
                (char *)NULL);
     }
-    (void)pthread_mutex_lock(&worker->status);
-    sl_pace_set_max(&worker->pace, (unsigned)worker->config.queue.max_releases);
-    (void)pthread_mutex_unlock(&worker->status);
     sl_queue_times_configure(&worker->times, &worker->config);
 }
 
 /* ---- is kube-scheduler there? ---- */
+
+static void pod_hear(void *context, const struct sl_pod *pod, int64_t nominated_us)
+{
+    struct sl_queue_worker *worker = context;
+    struct sl_queue_entry *entry = sl_queue_find(worker, sl_str_of(pod->uid));
+    (void)nominated_us;
+    if (entry != NULL && entry->heard) {
+        sl_planner_heard(worker->planner, sl_str_of(entry->uid), worker->now_us);
+        entry->heard = false;
+    }
+}
 
 /* With plan held. True: kube-scheduler was heard of since. */
 static bool scheduler_hear(struct sl_queue_worker *worker, int64_t now_us)
@@ -367,12 +349,9 @@ static bool scheduler_hear(struct sl_queue_worker *worker, int64_t now_us)
     if (heard) {
         sl_planner_heard(worker->planner, SL_STR(""), now_us);
     }
-    for (struct sl_queue_entry *entry = heard ? sl_queue_oldest(worker) : NULL; entry != NULL;
-         entry = sl_queue_next(entry)) {
-        if (entry->heard) {
-            sl_planner_heard(worker->planner, sl_str_of(entry->uid), now_us);
-            entry->heard = false;
-        }
+    if (heard) {
+        worker->now_us = now_us;
+        sl_planner_nominated(worker->planner, pod_hear, worker);
     }
     (void)pthread_mutex_unlock(&worker->status);
     return heard;
@@ -417,13 +396,8 @@ static bool pods_plan(struct sl_queue_worker *worker, int64_t now_us)
     bool ok = true;
     bool again = true;
     for (int i = 0; again && ok && i < PLANS_PER_ROUND; i++) {
-        sl_queue_age(worker, now_us);
-        size_t max = sl_queue_nominations(worker, now_us);
-        unsigned before = worker->outstanding;
         ok = snapshot_take(worker, now_us) &&
-             sl_planner_run(worker->planner, &worker->snapshot->demand, max, now_us, sl_queue_act,
-                            worker, NULL) == 0;
-        worker->full = worker->outstanding >= before + max;
+             sl_engine_plan(worker->engine, now_us, sl_queue_act, worker, NULL) == 0;
         again = sl_queue_follow_up(worker, now_us);
     }
     return ok && !again;
@@ -439,16 +413,6 @@ static int64_t wake_time(const struct sl_queue_worker *worker, int64_t now_us)
     int64_t wake_us = earlier_of(sl_engine_wake(worker->engine), now_us + idle_us);
     if (worker->unread || worker->short_of_memory) {
         wake_us = earlier_of(wake_us, now_us + memory_us);
-    }
-    if (now_us < worker->paused_until_us) {
-        wake_us = earlier_of(wake_us, worker->paused_until_us);
-    }
-    if (worker->full && worker->outstanding > worker->stale && worker->options.release != NULL) {
-        const struct sl_queue_entry *entry = sl_queue_oldest(worker);
-        while (entry->stale) {
-            entry = sl_queue_next(entry);
-        }
-        wake_us = earlier_of(wake_us, entry->nominated_us + sl_pace_patience_us(&worker->pace));
     }
     return sl_queue_tell_time(worker, wake_us);
 }
@@ -471,7 +435,7 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
     if (worker->options.stages != NULL) {
         sl_stage_tracker_collect(worker->options.stages, set_stage, worker);
     }
-    if (worker->again && now_us >= worker->paused_until_us) {
+    if (worker->again && !sl_engine_is_paused(worker->engine, now_us)) {
         sl_queue_release_again(worker);
     }
     worker->short_of_memory = !pods_plan(worker, now_us);
@@ -489,6 +453,8 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
     memcpy(old, worker->front, n_old * sizeof(*old));
     memcpy(worker->front, front, n_fronts * sizeof(*front));
     worker->n_fronts = n_fronts;
+    worker->outstanding = sl_engine_outstanding(worker->engine);
+    worker->window = sl_engine_window(worker->engine);
     worker->counts.runs++;
     worker->counts.run_us += (uint64_t)took_us;
     sl_queue_recent_add(&worker->recent, took_us);

@@ -86,7 +86,6 @@ struct sl_queue_worker *sl_queue_worker_new(const struct sl_queue_worker_options
     worker->options.config = NULL;
     worker->max_letters = (size_t)worker->config.cluster.max_pods + SLACK_LETTERS;
     worker->posted = 1; /* there is a first look */
-    sl_pace_init(&worker->pace, (unsigned)worker->config.queue.max_releases);
     init_locks(worker);
     return worker;
 }

@@ -217,9 +217,7 @@ static int copy_begin(struct question *question, struct sl_copy *copy, struct an
         (void)sl_error_set(err, SL_ERR_CONFLICT, "no plan is made here");
     } else {
         question->now_us = sl_queue_now(worker, sl_clock_monotonic_ns());
-        (void)pthread_mutex_lock(&worker->status);
-        question->max_nominations = sl_queue_nominations(worker, question->now_us);
-        (void)pthread_mutex_unlock(&worker->status);
+        question->max_nominations = sl_engine_room(worker->engine, question->now_us);
         result = sl_copy_begin(copy, answer_work, question, answer, sizeof(*answer), err);
     }
     (void)pthread_mutex_unlock(&worker->plan);

@@ -106,7 +106,7 @@ void sl_queue_stats(struct sl_queue_worker *worker, struct sl_queue_stats *out)
     out->counts = worker->counts;
     out->recent = worker->recent;
     out->outstanding = worker->outstanding;
-    out->window = sl_pace_window(&worker->pace);
+    out->window = worker->window;
     (void)pthread_mutex_unlock(&worker->status);
 }
 

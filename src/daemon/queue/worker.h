@@ -13,7 +13,6 @@
 #include "daemon/queue/queue.h"
 #include "daemon/queue/report.h"
 #include "daemon/queue/tell.h"
-#include "sliced/pace.h"
 
 struct sl_queue_worker {
     struct sl_queue_worker_options options;
@@ -44,9 +43,8 @@ struct sl_queue_worker {
     struct sl_map entries;  /* by UID; the set changes with plan held as well */
     struct sl_queue_counts counts;
     struct sl_queue_recent recent;
-    struct sl_pace pace;
-    unsigned outstanding; /* nominations */
-    unsigned stale;       /* of them: old */
+    unsigned outstanding; /* nominations, after the last plan */
+    unsigned window;      /* likewise */
     uint64_t leadership;  /* in which this replica plans; 0: none */
     bool heard;           /* kube-scheduler has asked about any pod */
     size_t n_fronts;      /* 0, too, where the queue takes pods of every scheduler */
@@ -63,15 +61,12 @@ struct sl_queue_worker {
     bool stop;
 
     /* of the queue's thread alone */
-    struct sl_list nominated; /* entries, by time of the nomination, the oldest first */
     struct sl_queue_entry *todo;
     uint64_t last_nomination;
     uint64_t round;
     int64_t now_us;          /* of this round; guarded by plan, as is the next */
     int64_t at_ns;           /* now_us on the monotonic clock */
     int64_t wake_us;         /* when to plan again though nothing comes in */
-    int64_t pause_us;        /* after failures of the API server; 0: none */
-    int64_t paused_until_us; /* until then no release is tried again; after failures, none at all */
     int64_t told_round_us;   /* of the last look at all */
     uint64_t told_rounds;    /* looks */
     uint64_t told_turn[SL_QUEUE_TURNS];  /* the look in which one of the namespace was told last */
@@ -83,13 +78,9 @@ struct sl_queue_worker {
     int64_t show_logged_us;    /* when it was last said that conditions cannot be written */
     size_t explains_left;      /* looks at nodes by which this round may still explain refusals */
     unsigned ignored_left;     /* pods whose ignored words this round may still report */
-    unsigned failures;         /* of releases, in a row */
-    uint64_t failed_namespace; /* hash of the namespace of the first of them */
-    bool failed_for_all;       /* they are not confined to one namespace among others */
     bool silent;               /* kube-scheduler is */
     bool again;                /* some entry is to be released again */
     bool stray;                /* some entry is */
-    bool full;                 /* the window may have kept a pod from its nomination */
     bool unread;               /* all is to be read again */
     bool short_of_memory;
 };

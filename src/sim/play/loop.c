@@ -14,8 +14,6 @@
 
 enum { PLACES_MAX = 1 << 30, IDLE_WAKES_MAX = 10000, PART = 256 };
 
-static const size_t nominations_max = 1 << 16;
-
 struct end {
     int64_t at_us;
     size_t job; /* from run->n on: a pod of the fleet */
@@ -267,11 +265,13 @@ static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stag
  * bound. */
 static int jobs_plan(struct simulation *sim)
 {
+    size_t started = 0;
     do {
         sim->n_started = 0;
+        (void)sl_wants_top(&sim->wants); /* the engine reads what this brings up to date */
         if (views_refresh(sim) < 0 ||
-            sl_planner_run(sim->planner, sl_wants_top(&sim->wants), nominations_max,
-                           SL_SIM_EPOCH_US + sim->now_us, plan_act, sim, sim->err) < 0) {
+            sl_engine_plan(sim->engine, SL_SIM_EPOCH_US + sim->now_us, plan_act, sim, sim->err) <
+                0) {
             return -1;
         }
         if (sim->failed) {
@@ -282,13 +282,15 @@ static int jobs_plan(struct simulation *sim)
         }
         for (size_t i = 0; i < sim->n_started; i++) {
             size_t job = sim->started[i];
-            sl_planner_remove(sim->planner, sl_str_of(sim->pod[job]->uid),
-                              SL_SIM_EPOCH_US + sim->now_us);
+            sl_engine_remove(sim->engine, sl_str_of(sim->pod[job]->uid), true,
+                             SL_SIM_EPOCH_US + sim->now_us);
             sl_wants_waiting(&sim->wants, sim->pod[job], -1);
             sl_wants_record(&sim->wants, sim->pod[job]);
             sl_wants_unpin(&sim->wants, sim->pod[job]);
         }
-    } while (sim->n_started == nominations_max);
+        started += sim->n_started;
+    } while (sim->n_started > 0); /* the window may have kept others */
+    sim->n_started = started;
     return 0;
 }
 

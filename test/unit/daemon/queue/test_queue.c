@@ -1,5 +1,6 @@
 /* The queue at work, round by round. */
 #include "queue_rig.h"
+#include "sliced/pace.h"
 
 /* ---- nominations and releases ---- */
 
