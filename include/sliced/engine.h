@@ -131,6 +131,9 @@ void sl_engine_rest(struct sl_engine *engine, int64_t until_us);
 /* Returns when to step again though nothing changes; INT64_MAX: never. */
 int64_t sl_engine_wake(const struct sl_engine *engine);
 
+/* Checks that all parts agree, as sl_planner_audit. */
+void sl_engine_audit(const struct sl_engine *engine);
+
 /* ---- how a node stands ---- */
 
 enum sl_partition_phase {

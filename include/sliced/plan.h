@@ -374,4 +374,7 @@ struct sl_plan_stats {
 };
 void sl_planner_stats(const struct sl_planner *planner, struct sl_plan_stats *out);
 
+/* Checks that all parts of the planner agree (util/check.h). O(pods^2): for tests. */
+void sl_planner_audit(const struct sl_planner *planner);
+
 #endif

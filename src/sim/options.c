@@ -74,6 +74,8 @@ static const struct sl_option options[] = {
      .commands = IN_RUN | IN_REPRODUCE},
     {"--output", "table|csv|json|svg", "form of the report (table)", AT(output_name),
      .kind = SL_OPTION_ONCE, .commands = IN_RUN | IN_REPRODUCE, .letter = 'o'},
+    {"--audit", NULL, "check after each step that the engine's parts agree: slow, for developers",
+     AT(audit), .commands = IN_RUN},
     {"--quiet", NULL, "no progress and no notes on standard error", AT(quiet),
      .commands = IN_RUN | IN_REPRODUCE},
     {"--version", NULL, "print the version and exit", AT(version)},

@@ -42,6 +42,7 @@ struct sl_sim_options {
     bool help;
     bool version;
     bool quiet;
+    bool audit;
 };
 
 /* -1: *err says what is wrong and, if it can, suggests the right option. */

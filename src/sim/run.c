@@ -265,6 +265,7 @@ static int command_run(struct command *command, struct sl_buf *out, struct sl_er
                  .progress = !options->quiet,
                  .doing = "simulating"},
         .keep = options->output == SL_OUTPUT_SVG || options->decisions != NULL,
+        .audit = options->audit,
     };
     int rc = sl_experiment_run(&experiment, err);
     if (rc == 0) {

@@ -285,6 +285,9 @@ void rig_round(struct rig *rig)
     if (rig->worker != NULL && !rig->threads) {
         (void)sl_queue_round(rig->worker, sl_queue_follow_clock(rig->worker, sl_clock_real_us(),
                                                                 sl_clock_monotonic_ns()));
+        if (rig->worker->engine != NULL) {
+            sl_engine_audit(rig->worker->engine);
+        }
         world_lock();
         account_nominations(rig_nominated, rig);
         world_unlock();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/engine/internal.h"
+#include "util/check.h"
 
 struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_error *err)
 {
@@ -115,4 +116,18 @@ int64_t sl_engine_wake(const struct sl_engine *engine)
     wake_us = engine->window.wake_us < wake_us ? engine->window.wake_us : wake_us;
     wake_us = engine->follow_us < wake_us ? engine->follow_us : wake_us;
     return want_us < wake_us ? want_us : wake_us;
+}
+
+void sl_engine_audit(const struct sl_engine *engine)
+{
+    size_t under_way = 0;
+    size_t at = 0;
+    sl_planner_audit(engine->planner);
+    for (const struct sl_cut_book *book = sl_map_next(&engine->books, &at); book != NULL;
+         book = sl_map_next(&engine->books, &at)) {
+        under_way += book->run != NULL && !book->run->resumed;
+        SL_CHECK(book->run != NULL || book->write == 0);
+        SL_CHECK(!book->draining);
+    }
+    SL_CHECK(under_way == engine->under_way);
 }

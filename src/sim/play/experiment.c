@@ -190,6 +190,7 @@ static int one_run(void *context, size_t index, struct sl_error *err)
             .engine = &experiment->policies->policy[policy].engine,
             .live = experiment->live,
             .keep_places = first,
+            .audit = experiment->audit,
             .part = sl_crew_part,
         };
         rc = input_run(experiment->partitioning, &input, &run, result, err);

@@ -62,7 +62,8 @@ struct sl_experiment {
     uint64_t seed;
     uint32_t seeds;
     struct sl_crew crew;
-    bool keep; /* the details */
+    bool keep;  /* the details */
+    bool audit; /* as struct sl_sim_input */
     /* made by sl_experiment_run */
     struct sl_result *result; /* by seed, then policy */
     struct sl_detail *detail; /* by policy; NULL unless kept */

@@ -461,6 +461,9 @@ static int sim_play(struct simulation *sim)
             cuts_follow(sim) < 0 || jobs_plan(sim) < 0 || cuts_plan(sim) < 0) {
             return -1;
         }
+        if (sim->input->audit) {
+            sl_engine_audit(sim->engine);
+        }
         idle_wakes = by_wake && sim->n_started == 0 ? idle_wakes + 1 : 0;
     }
 }
