@@ -7,6 +7,14 @@ target_compile_options(sl_options INTERFACE
     -Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2
     -fno-omit-frame-pointer -ffunction-sections -fdata-sections)
 target_link_options(sl_options INTERFACE -Wl,--gc-sections)
+# The daemon reads what others write: an overflow that is there all the same shall end it, not
+# obey. _FORTIFY_SOURCE needs an optimised build, and sanitizers have checks of their own.
+target_compile_options(sl_options INTERFACE -fstack-protector-strong -fstack-clash-protection)
+target_link_options(sl_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+if(NOT SL_SANITIZE)
+    target_compile_options(sl_options INTERFACE
+        $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+endif()
 if(SL_DEVELOPER)
     target_compile_options(sl_options INTERFACE -Werror)
 endif()

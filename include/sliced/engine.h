@@ -1,6 +1,6 @@
-/* The engine: the planner of pods and the cuts of GPUs, assembled once. The daemon and the simulator
- * tell it what changed, and carry out its commands. Pure: the time is an argument, equal input gives
- * equal commands. For one thread at a time. */
+/* The engine: the planner of pods and the cuts of GPUs, assembled once. The daemon and the
+ * simulator tell it what changed, and carry out its commands. Pure: the time is an argument, equal
+ * input gives equal commands. For one thread at a time. */
 #ifndef SLICED_ENGINE_H
 #define SLICED_ENGINE_H
 
@@ -54,7 +54,7 @@ struct sl_engine_command {
     const struct sl_cut *cut;     /* BEGIN */
     size_t n_cuts;
     struct sl_cut_limits limits;
-    char *why; /* BEGIN: for the reason of a refusal, SL_PLAN_TEXT_MAX bytes */
+    char *why;             /* BEGIN: for the reason of a refusal, SL_PLAN_TEXT_MAX bytes */
     enum sl_cut_step step; /* WRITE */
     uint64_t write;        /* its number */
     const char *text;      /* BEGIN, END: the cuts in words */
@@ -64,8 +64,8 @@ struct sl_engine_command {
     int64_t took_us;     /* END */
 };
 
-/* False: it could not be done (BEGIN: refused). It may call sl_engine_wrote, and nothing else of the
- * engine. */
+/* False: it could not be done (BEGIN: refused). It may call sl_engine_wrote, and nothing else of
+ * the engine. */
 typedef bool (*sl_engine_do_fn)(void *context, const struct sl_engine_command *command);
 
 /* ---- life ---- */
@@ -81,8 +81,14 @@ int sl_engine_configure(struct sl_engine *engine, const struct sl_engine_config 
 /* For what the planner alone is told and asked. */
 struct sl_planner *sl_engine_planner(struct sl_engine *engine);
 
-/* Tells that the clock was put by by_us and shows now_us: what has begun takes as long as before. */
+/* Tells that the clock was put by by_us and shows now_us: what has begun takes as long as before.
+ */
 void sl_engine_rebase(struct sl_engine *engine, int64_t by_us, int64_t now_us);
+
+/* Has each command told as a line of text, which is the same wherever the engine is used: "nominate
+ * default/a n1 nvidia.com/gpu=0", "cut n2: GPU 0 into 7x 1g.5gb". NULL: nobody reads. */
+typedef void (*sl_engine_record_fn)(void *context, int64_t now_us, const char *line);
+void sl_engine_record(struct sl_engine *engine, sl_engine_record_fn record, void *context);
 
 /* ---- pods ---- */
 
@@ -116,12 +122,13 @@ int sl_engine_cluster(struct sl_engine *engine, const struct sl_view *const *vie
 void sl_engine_wrote(struct sl_engine *engine, const char *node, uint64_t write,
                      enum sl_cut_write_end end, const char *why, int64_t now_us);
 
-/* Sees each cut through that is under way. True: one has ended, so that its node can be planned for.
+/* Sees each cut through that is under way. True: one has ended, so that its node can be planned
+ * for.
  */
 bool sl_engine_follow(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context);
 
-/* After the planner has run: plans cuts for the pods that wait, and begins those whose time has come.
- * 1: done; 0: it rests, or cuts nothing; -1: out of memory, the next call goes on. */
+/* After the planner has run: plans cuts for the pods that wait, and begins those whose time has
+ * come. 1: done; 0: it rests, or cuts nothing; -1: out of memory, the next call goes on. */
 int sl_engine_cut(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context,
                   struct sl_error *err);
 
@@ -148,12 +155,12 @@ const char *sl_partition_phase_name(enum sl_partition_phase phase); /* "Idle", .
 /* One node whose GPUs may be cut. */
 struct sl_partition_status {
     enum sl_partition_phase phase;
-    int64_t since_us;            /* Unix; 0: since ever */
-    int64_t until_us;            /* when that is expected to end; 0: unknown */
-    int64_t seconds_us;          /* how long a cut of this node takes, as learned */
-    uint32_t failures;           /* in a row */
-    enum sl_cut_bar bar;         /* what keeps its GPUs from being cut now */
-    char cut[SL_CUT_WORDS_MAX];  /* "GPU 2 into 2x 3g.20gb": CUTTING, or planned; OUT: what failed */
+    int64_t since_us;           /* Unix; 0: since ever */
+    int64_t until_us;           /* when that is expected to end; 0: unknown */
+    int64_t seconds_us;         /* how long a cut of this node takes, as learned */
+    uint32_t failures;          /* in a row */
+    enum sl_cut_bar bar;        /* what keeps its GPUs from being cut now */
+    char cut[SL_CUT_WORDS_MAX]; /* "GPU 2 into 2x 3g.20gb": CUTTING, or planned; OUT: what failed */
     char pods[SL_CUT_WORDS_MAX]; /* for whom: "ns/a, ns/b, 3 more" */
     char text[SL_CUT_WORDS_MAX]; /* why, in a sentence without its subject, the node */
     const char *why; /* CUTTING: the step that it has reached; OUT: what failed; "Planned": pods are

@@ -1,6 +1,6 @@
 /* Checks of what the program itself guarantees, never of what users or servers send. Builds for
- * development, sanitizers and fuzzing stop where one fails; a release counts it, says so once in the
- * log, and goes on. */
+ * development, sanitizers and fuzzing stop where one fails; a release counts it, says so once in
+ * the log, and goes on. */
 #ifndef SLICED_UTIL_CHECK_H
 #define SLICED_UTIL_CHECK_H
 

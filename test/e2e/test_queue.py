@@ -451,10 +451,10 @@ def test_nobody_is_blamed_while_the_scheduler_is_away(cluster, gated):
         assert all(found[name]["state"] == "Nominated" for name in names[:4]), found
         assert all(found[name]["state"] == "Held" for name in names[4:]), found
         text = found[names[0]]["text"]
-        assert "kube-scheduler has not been heard of for " in text, text
+        assert "kube-scheduler has not been heard from for " in text, text
         assert daemon.metric("sliced_queue_scheduler_silent_seconds") >= 2 * hold
         assert daemon.log_count(
-            "kube-scheduler has not been heard of: nominations are held until it is") == 1
+            "kube-scheduler has not been heard from: nominations are held until it is") == 1
     finally:
         begin = time.time()
         cluster.start_scheduler()

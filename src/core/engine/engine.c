@@ -83,6 +83,7 @@ bool sl_engine_follow(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn 
 {
     engine->act = act;
     engine->context = context;
+    engine->now_us = now_us;
     engine->round++;
     return engine->config.cutting.enabled && sl_cuts_follow(engine, now_us);
 }
@@ -92,6 +93,7 @@ int sl_engine_cut(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act,
 {
     engine->act = act;
     engine->context = context;
+    engine->now_us = now_us;
     if (!engine->config.cutting.enabled) {
         return 0;
     }

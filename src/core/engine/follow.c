@@ -168,8 +168,8 @@ static void resume(struct sl_engine *engine, struct sl_cut_book *book, const str
     book->pods[0] = '\0';
     /* for pods that wait for it, and for nothing else: the run itself does not know its cuts */
     book->n_made = sl_cut_text_read(node, book->cut, run->cut, SL_NODE_DEVICES_MAX);
-    book->expected_us = now_us + sl_cut_seconds_us(&book->record, engine->seconds_us[run->actuator],
-                                                   run->actuator);
+    book->expected_us =
+        now_us + sl_cut_seconds_us(&book->record, engine->seconds_us[run->actuator], run->actuator);
     const struct sl_engine_command command = {
         .kind = SL_DO_CUT_HOLD, .node = book->name, .view = view, .run = run};
     (void)sl_engine_do(engine, &command);

@@ -9,14 +9,14 @@
 /* The book of a node of which something is known: a cut under way, an earlier one, a drain. */
 struct sl_cut_book {
     struct sl_cut_record record;
-    struct sl_cut_run *run; /* NULL: none */
-    uint64_t node;          /* hash of the UID of the run's node: another is made anew */
-    uint64_t write;         /* number of the write under way; 0: none */
-    int64_t begun_us;       /* of the run */
-    size_t n_made;          /* how many of run->cut pods may wait for; 0: none does */
-    int64_t expected_us;    /* its end */
-    int64_t drained_us;     /* until then the node drains; 0: it does not */
-    uint64_t drained_for;   /* hash of the UID of the pod for which it drains */
+    struct sl_cut_run *run;    /* NULL: none */
+    uint64_t node;             /* hash of the UID of the run's node: another is made anew */
+    uint64_t write;            /* number of the write under way; 0: none */
+    int64_t begun_us;          /* of the run */
+    size_t n_made;             /* how many of run->cut pods may wait for; 0: none does */
+    int64_t expected_us;       /* its end */
+    int64_t drained_us;        /* until then the node drains; 0: it does not */
+    uint64_t drained_for;      /* hash of the UID of the pod for which it drains */
     struct sl_cut_drain drain; /* with the keys and GPUs that the plan told last */
     int64_t refused_us;        /* until then it is left out: a cut of it was refused */
     uint64_t round;            /* in which it was seen last */
@@ -56,21 +56,37 @@ struct sl_engine {
     uint64_t round;
     size_t under_way; /* runs begun here: nodes cannot make up others */
     struct sl_cut_batch batch;
-    int64_t rest_us;   /* no plan of cuts before */
-    int64_t follow_us; /* when the runs want a look */
-    int64_t want_us;   /* when a plan of cuts is due */
+    int64_t rest_us;          /* no plan of cuts before */
+    int64_t follow_us;        /* when the runs want a look */
+    int64_t want_us;          /* when a plan of cuts is due */
     struct sl_cut_seen *seen; /* pods that have started on nodes of nos' agents, by pod */
     size_t n_seen;
-    int64_t seconds_us[SL_ACTUATOR_NOS_MPS + 1]; /* of cuts over all nodes, as learned; by actuator */
+    int64_t
+        seconds_us[SL_ACTUATOR_NOS_MPS + 1]; /* of cuts over all nodes, as learned; by actuator */
+    sl_engine_record_fn record;              /* NULL: none */
+    void *record_context;
+    int64_t now_us; /* of the step */
     /* during a step */
     bool ended; /* a run has */
     sl_engine_do_fn act;
     void *context;
 };
 
+/* ---- record.c ---- */
+
+void sl_record_action(const struct sl_engine *engine, const struct sl_plan_action *action,
+                      int64_t now_us);
+void sl_record_command(const struct sl_engine *engine, const struct sl_engine_command *command,
+                       bool done, int64_t now_us);
+/* pod NULL: the drain ends. */
+void sl_record_drain(const struct sl_engine *engine, const char *node, const struct sl_pod *pod,
+                     int64_t until_us, int64_t now_us);
+
 static inline bool sl_engine_do(struct sl_engine *engine, const struct sl_engine_command *command)
 {
-    return engine->act(engine->context, command);
+    bool done = engine->act(engine->context, command);
+    sl_record_command(engine, command, done, engine->now_us);
+    return done;
 }
 
 static inline void sl_time_move(int64_t *at_us, int64_t by_us)
@@ -122,7 +138,8 @@ struct sl_cut_limits sl_cuts_limits(const struct sl_engine *engine, int64_t now_
 
 /* ---- tell.c ---- */
 
-/* Notes the pods for which the node is cut by the plan: in place of earlier ones, or beside them. */
+/* Notes the pods for which the node is cut by the plan: in place of earlier ones, or beside them.
+ */
 void sl_book_note_pods(struct sl_cut_book *book, const struct sl_cut_pod *pod,
                        const struct sl_cut_plan *plan);
 void sl_book_add_pods(struct sl_cut_book *book, const struct sl_cut_pod *pod,

@@ -265,6 +265,9 @@ static void begin_drain(struct sl_engine *engine, const struct wish *wish,
     if (book == NULL) {
         return;
     }
+    if (book->drained_us != drain->until_us || book->drained_for != hash_pod(pod)) {
+        sl_record_drain(engine, book->name, pod, drain->until_us, wish->now_us);
+    }
     book->draining = true;
     book->round = engine->round;
     book->drained_us = drain->until_us;
@@ -288,6 +291,7 @@ static void set_drains(struct sl_engine *engine, const struct wish *wish,
          book = sl_map_next(&engine->books, &at)) {
         if (!book->draining && book->drained_us != 0) {
             book->drained_us = 0;
+            sl_record_drain(engine, book->name, NULL, 0, wish->now_us);
             sl_planner_drain(engine->planner, sl_str_of(book->name), SL_STR(""), 0, NULL, 0);
         }
         book->draining = false;
@@ -311,15 +315,14 @@ static int plan_cuts(struct sl_engine *engine, const struct wish *wish, struct s
         .pod = wish->pod,
         .n_pods = wish->n,
         .demand = engine->demand,
-        .max_plans = cutting->max_nodes > engine->under_way ? cutting->max_nodes - engine->under_way
-                                                            : 0,
+        .max_plans =
+            cutting->max_nodes > engine->under_way ? cutting->max_nodes - engine->under_way : 0,
         .limits = sl_cuts_limits(engine, wish->now_us),
         .drain = cutting->drain,
         .now_us = wish->now_us,
     };
-    int result = cutting->plan != NULL
-                     ? cutting->plan(cutting->state, &input, &output, err)
-                     : sl_cutter_plan(engine->cutter, &input, &output, err);
+    int result = cutting->plan != NULL ? cutting->plan(cutting->state, &input, &output, err)
+                                       : sl_cutter_plan(engine->cutter, &input, &output, err);
     if (result == 0) {
         set_drains(engine, wish, &output);
         int64_t due_us = begin_plans(engine, wish, &output);

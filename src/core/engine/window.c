@@ -125,6 +125,7 @@ struct plan {
     struct sl_engine *engine;
     void (*act)(void *context, const struct sl_plan_action *action);
     void *context;
+    int64_t now_us;
     size_t nominations;
 };
 
@@ -135,6 +136,7 @@ static void pass_on(void *context, const struct sl_plan_action *action)
     if (action->kind == SL_PLAN_EXPIRE && action->reason == SL_HOLD_EXPIRED) {
         sl_pace_expiry(&plan->engine->window.pace);
     }
+    sl_record_action(plan->engine, action, plan->now_us);
     plan->act(plan->context, action);
 }
 
@@ -142,7 +144,7 @@ int sl_engine_plan(struct sl_engine *engine, int64_t now_us,
                    void (*act)(void *context, const struct sl_plan_action *action), void *context,
                    struct sl_error *err)
 {
-    struct plan plan = {.engine = engine, .act = act, .context = context};
+    struct plan plan = {.engine = engine, .act = act, .context = context, .now_us = now_us};
     size_t room = sl_engine_room(engine, now_us);
     int result = sl_planner_run(engine->planner, engine->demand, room, now_us, pass_on, &plan, err);
     struct tally tally = count(engine, now_us);

@@ -25,7 +25,7 @@ struct sl_cut_counts {
     uint64_t plan_us;
     uint64_t gpus[SL_PHASES];   /* now */
     uint64_t bars[SL_CUT_BARS]; /* nodes, as the metrics are read */
-    uint64_t idle_slices; /* now: memory slices of free instances that no pod waits for */
+    uint64_t idle_slices;       /* now: memory slices of free instances that no pod waits for */
 };
 
 struct sl_partitioner {

@@ -1,5 +1,6 @@
-/* Has GPUs cut for the pods that wait (partitioning.enabled): carries out the engine's commands. The
- * queue's thread calls it after each plan, with the snapshot of that plan; it waits only for locks.
+/* Has GPUs cut for the pods that wait (partitioning.enabled): carries out the engine's commands.
+ * The queue's thread calls it after each plan, with the snapshot of that plan; it waits only for
+ * locks.
  */
 #ifndef SLICED_DAEMON_CUT_PARTITIONER_H
 #define SLICED_DAEMON_CUT_PARTITIONER_H

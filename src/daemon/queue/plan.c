@@ -340,7 +340,7 @@ static void pod_hear(void *context, const struct sl_pod *pod, int64_t nominated_
     }
 }
 
-/* With plan held. True: kube-scheduler was heard of since. */
+/* With plan held. True: kube-scheduler was heard from since. */
 static bool scheduler_hear(struct sl_queue_worker *worker, int64_t now_us)
 {
     (void)pthread_mutex_lock(&worker->status);
@@ -364,10 +364,10 @@ static void note_silence(struct sl_queue_worker *worker, int64_t now_us)
     bool silent = since_us > 0;
     if (silent && !worker->silent) {
         sl_log(SL_LOG_WARN,
-               "kube-scheduler has not been heard of: nominations are held until it is", "#seconds",
-               SL_LOG_NUMBER((now_us - since_us) / SL_SECOND_US), (char *)NULL);
+               "kube-scheduler has not been heard from: nominations are held until it is",
+               "#seconds", SL_LOG_NUMBER((now_us - since_us) / SL_SECOND_US), (char *)NULL);
     } else if (!silent && worker->silent) {
-        sl_log(SL_LOG_INFO, "kube-scheduler has been heard of again, or no pod waits for it",
+        sl_log(SL_LOG_INFO, "kube-scheduler has been heard from again, or no pod waits for it",
                (char *)NULL);
     }
     worker->silent = silent;

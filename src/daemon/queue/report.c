@@ -219,7 +219,7 @@ static const struct sl_metric rows[] = {
     {"sliced_queue_window", SL_METRIC_GAUGE, "How many releases may be under way.", NULL,
      SL_METRIC_AT(SL_METRIC_UNSIGNED, struct moment, stats.window)},
     {"sliced_queue_scheduler_silent_seconds", SL_METRIC_GAUGE,
-     "For so long nothing was heard of kube-scheduler though pods wait for it; 0 while it is.",
+     "For so long nothing was heard from kube-scheduler though pods wait for it; 0 while it is.",
      NULL, SL_METRIC_AT(SL_METRIC_MS_OF_US, struct moment, stats.silent_us)},
     {"sliced_queue_oldest_wait_seconds", SL_METRIC_GAUGE,
      "Age of the oldest waiting pod that is not refused.", NULL,

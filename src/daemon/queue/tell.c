@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "util/timestamp.h"
 #include "daemon/queue/clock.h"
 #include "daemon/queue/worker.h"
 #include "server/api/explain.h"
 #include "util/log.h"
 #include "util/share.h"
 #include "util/time.h"
+#include "util/timestamp.h"
 
 enum {
     TOLD_PER_SECOND = SL_QUEUE_TOLD,

@@ -33,7 +33,7 @@ struct sl_queue_worker {
 
     struct sl_queue_times times;
 
-    pthread_mutex_t plan; /* guards the planner and the snapshot that it has borrowed */
+    pthread_mutex_t plan;       /* guards the planner and the snapshot that it has borrowed */
     struct sl_engine *engine;   /* NULL: this replica does not lead */
     struct sl_planner *planner; /* the engine's */
     const struct sl_snapshot *snapshot; /* NULL: none */
@@ -64,24 +64,24 @@ struct sl_queue_worker {
     struct sl_queue_entry *todo;
     uint64_t last_nomination;
     uint64_t round;
-    int64_t now_us;          /* of this round; guarded by plan, as is the next */
-    int64_t at_ns;           /* now_us on the monotonic clock */
-    int64_t wake_us;         /* when to plan again though nothing comes in */
-    int64_t told_round_us;   /* of the last look at all */
-    uint64_t told_rounds;    /* looks */
+    int64_t now_us;                      /* of this round; guarded by plan, as is the next */
+    int64_t at_ns;                       /* now_us on the monotonic clock */
+    int64_t wake_us;                     /* when to plan again though nothing comes in */
+    int64_t told_round_us;               /* of the last look at all */
+    uint64_t told_rounds;                /* looks */
     uint64_t told_turn[SL_QUEUE_TURNS];  /* the look in which one of the namespace was told last */
     uint64_t shown_turn[SL_QUEUE_TURNS]; /* likewise: in which a condition was written */
     struct sl_queue_shares stood;        /* conditions, as the last look at all found them */
     int64_t tell_rest_us;                /* until the next one at least, for what it took */
-    size_t untold;             /* entries without a first word at that look, and newer ones */
-    size_t unshown;            /* entries that had no turn to have their condition written */
-    int64_t show_logged_us;    /* when it was last said that conditions cannot be written */
-    size_t explains_left;      /* looks at nodes by which this round may still explain refusals */
-    unsigned ignored_left;     /* pods whose ignored words this round may still report */
-    bool silent;               /* kube-scheduler is */
-    bool again;                /* some entry is to be released again */
-    bool stray;                /* some entry is */
-    bool unread;               /* all is to be read again */
+    size_t untold;          /* entries without a first word at that look, and newer ones */
+    size_t unshown;         /* entries that had no turn to have their condition written */
+    int64_t show_logged_us; /* when it was last said that conditions cannot be written */
+    size_t explains_left;   /* looks at nodes by which this round may still explain refusals */
+    unsigned ignored_left;  /* pods whose ignored words this round may still report */
+    bool silent;            /* kube-scheduler is */
+    bool again;             /* some entry is to be released again */
+    bool stray;             /* some entry is */
+    bool unread;            /* all is to be read again */
     bool short_of_memory;
 };
 

@@ -62,7 +62,7 @@ function queueRows({ queue, mode }) {
         { what: "Plans", metric: "sliced_queue_plan_seconds_total", how: took === null ? "none yet" : queue.planned + "; the last took " +
             milliseconds(took.last) + ", of the last " + took.of + " the median " + milliseconds(took.median) + ", the worst " + milliseconds(took.worst) },
         ...mode === "embedded" ? [] : [{ what: "kube-scheduler", metric: "sliced_queue_scheduler_silent_seconds", bad: silent > 0,
-            how: silent > 0 ? "silent for " + span(silent) + ": nominations wait for it" : "heard of, or no pod waits for it" }],
+            how: silent > 0 ? "silent for " + span(silent) + ": nominations wait for it" : "heard from, or no pod waits for it" }],
         { what: "Nominations not bound yet", metric: "sliced_queue_outstanding", how: queue.outstanding + ", with a window of " + queue.window },
         { what: "Nominations ended", metric: "sliced_queue_nominations_ended_total", how: countsText(ended),
             bad: ended.expired > tenth || ended.bound_elsewhere > tenth },

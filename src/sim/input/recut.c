@@ -174,8 +174,7 @@ static bool is_order(const char *key)
 static struct sl_pair *put_labels(struct facts *facts, const struct sl_node *node,
                                   const struct sl_recut *recut)
 {
-    bool ordered =
-        recut->order != NULL && node->partition.actuator == SL_ACTUATOR_MIG_MANAGER;
+    bool ordered = recut->order != NULL && node->partition.actuator == SL_ACTUATOR_MIG_MANAGER;
     struct sl_pair *last = NULL;
     unsigned n = 0;
     for (unsigned i = 0; i < node->n_labels; i++) {
@@ -203,7 +202,8 @@ static struct sl_pair *put_annotations(struct facts *facts, const struct sl_node
         last = pair_add(last, &facts->annotation[0], "sliced.dev/cut", recut->under_way);
     }
     if (partition->actuator == SL_ACTUATOR_NOS_MIG && wanted != NULL) {
-        last = pair_add(last, &facts->annotation[1], "nos.nebuly.com/spec-partitioning-plan", wanted);
+        last =
+            pair_add(last, &facts->annotation[1], "nos.nebuly.com/spec-partitioning-plan", wanted);
     }
     if (partition->actuator == SL_ACTUATOR_NOS_MIG && applied != NULL) {
         last = pair_add(last, &facts->annotation[2], "nos.nebuly.com/status-partitioning-plan",

@@ -56,7 +56,7 @@ void sl_sim_cutting_apply(const struct sl_sim_cutting *how, struct sl_engine_cut
         out->batch_us = how->window_us < 0 ? out->batch_us : how->window_us;
         out->max_nodes = how->max_nodes < 0 ? out->max_nodes : (size_t)how->max_nodes;
         out->drain = how->drain < 0 ? out->drain : how->drain > 0;
-        out->mig_file_us = 0; /* seconds_us counts all */
+        out->mig_file_us = 0;                                    /* seconds_us counts all */
         out->report_us = how->rule == NULL ? out->report_us : 0; /* it knows no such bound */
         out->plan = how->rule;
         out->state = how->state;
@@ -145,7 +145,8 @@ int sl_sim_cuts_end(struct sl_sim_cuts *cuts, int64_t now_us)
 /* ---- commands ---- */
 
 /* Withholds the node, as the daemon's store does. */
-static bool cut_begin(struct sl_sim_cuts *cuts, size_t node, const struct sl_engine_command *command)
+static bool cut_begin(struct sl_sim_cuts *cuts, size_t node,
+                      const struct sl_engine_command *command)
 {
     return sl_cut_allowed(command->view, command->cut, command->n_cuts, command->limits,
                           command->why, SL_PLAN_TEXT_MAX) &&
@@ -165,7 +166,8 @@ static int order_take(struct sl_sim_cuts *cuts, size_t node, const struct sl_cut
                        &(struct sl_recut){.order = agent->order, .under_way = agent->order});
 }
 
-static int step_write(struct sl_sim_cuts *cuts, size_t node, const struct sl_engine_command *command)
+static int step_write(struct sl_sim_cuts *cuts, size_t node,
+                      const struct sl_engine_command *command)
 {
     const struct sl_cut_run *run = command->run;
     int result = 0;

@@ -37,7 +37,7 @@ struct sl_sim_cuts {
     struct sl_engine *engine; /* hears that writes have ended */
     int64_t now_us;
     int64_t rule_us; /* when the rule is asked; INT64_MAX: when something has changed */
-    uint64_t begun; /* cut plans */
+    uint64_t begun;  /* cut plans */
     /* Hears that a node has changed. */
     void (*touch)(void *context, size_t node);
     void *context;

@@ -34,7 +34,7 @@ struct simulation {
     struct sl_sim_run *run;
     struct sl_engine *engine;
     struct sl_planner *planner; /* the engine's */
-    struct station *station; /* by fleet->node */
+    struct station *station;    /* by fleet->node */
     const struct sl_view **view;
     struct sl_view **old; /* views that the planner may still look at until it has the new ones */
     size_t n_old;
@@ -169,9 +169,8 @@ static int views_refresh(struct simulation *sim)
         }
     }
     sim->n_touched = 0;
-    int rc =
-        sl_engine_cluster(sim->engine, sim->view, sim->input->fleet->n, sl_wants_top(&sim->wants),
-                          SL_SIM_EPOCH_US + sim->now_us, sim->err);
+    int rc = sl_engine_cluster(sim->engine, sim->view, sim->input->fleet->n,
+                               sl_wants_top(&sim->wants), SL_SIM_EPOCH_US + sim->now_us, sim->err);
     for (size_t i = 0; rc == 0 && i < sim->n_old; i++) {
         sl_view_free(sim->old[i]);
     }
@@ -269,9 +268,8 @@ static int jobs_plan(struct simulation *sim)
     do {
         sim->n_started = 0;
         (void)sl_wants_top(&sim->wants); /* the engine reads what this brings up to date */
-        if (views_refresh(sim) < 0 ||
-            sl_engine_plan(sim->engine, SL_SIM_EPOCH_US + sim->now_us, plan_act, sim, sim->err) <
-                0) {
+        if (views_refresh(sim) < 0 || sl_engine_plan(sim->engine, SL_SIM_EPOCH_US + sim->now_us,
+                                                     plan_act, sim, sim->err) < 0) {
             return -1;
         }
         if (sim->failed) {
@@ -574,8 +572,7 @@ static int sim_prepare(struct simulation *sim)
         return -1;
     }
     sim->planner = sl_engine_planner(sim->engine);
-    sim->cuts =
-        (struct sl_sim_cuts){.engine = sim->engine, .touch = node_touch, .context = sim};
+    sim->cuts = (struct sl_sim_cuts){.engine = sim->engine, .touch = node_touch, .context = sim};
     if (sl_sim_cuts_init(&sim->cuts, sim->input->cutting, sim->input->fleet, sim->err) < 0) {
         return -1;
     }

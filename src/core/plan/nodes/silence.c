@@ -1,11 +1,11 @@
 /* While kube-scheduler is away (it crashed, is upgraded, has no leader) no pod can take its
  * nomination, through no fault of the pod. Once kube-scheduler has asked about a pod, or said that
  * it cannot place it, its nomination expires in time even during silence. But kube-scheduler may
- * have crashed just after it asked. If it was not heard of since, the pod's first expiry is
+ * have crashed just after it asked. If it was not heard from since, the pod's first expiry is
  * forgiven; if other pods show the silence, its nomination is held as theirs are. */
 #include "core/plan/nodes/nodes.h"
 
-/* kube-scheduler survived its question about a pod if it is heard of this much later. */
+/* kube-scheduler survived its question about a pod if it is heard from this much later. */
 static const int64_t went_on_us = SL_SECOND_US;
 
 int64_t sl_plan_silence(const struct sl_planner *planner)

@@ -300,7 +300,7 @@ static void put_usual(struct sl_text *text, const struct sl_queue_row *row)
 static void put_silence(struct sl_text *text, const struct sl_queue_row *row, int64_t now_us)
 {
     if (row->silent_us > 0) {
-        sl_text_puts(text, "; kube-scheduler has not been heard of for ");
+        sl_text_puts(text, "; kube-scheduler has not been heard from for ");
         sl_text_duration(text, now_us - row->silent_us);
     }
 }

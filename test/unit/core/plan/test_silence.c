@@ -241,7 +241,7 @@ static void a_silence_is_told(void **state)
     assert_int_equal(sl_planner_silent(rig->planner, rig->now_us), begin_us);
     assert_true(plan_rig_row(rig, "a", &row));
     (void)sl_queue_text(&row, rig->now_us, text, sizeof(text));
-    assert_string_equal(text, "its turn has come: node n1; kube-scheduler has not been heard of "
+    assert_string_equal(text, "its turn has come: node n1; kube-scheduler has not been heard from "
                               "for 1m15s");
     heard(rig, "a");
     assert_int_equal(sl_planner_silent(rig->planner, rig->now_us + SECONDS(40)), 0);

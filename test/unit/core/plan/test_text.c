@@ -127,10 +127,10 @@ static void a_nominated_pod_reads_where_and_who_is_silent(void **state)
     check_text(&row, "its turn has come: node n1");
     row.silent_us = SECONDS(900);
     check_text(&row, "its turn has come: node n1; "
-                     "kube-scheduler has not been heard of for 1m40s");
+                     "kube-scheduler has not been heard from for 1m40s");
     row.silent_us = 1; /* long ago */
     check_text(&row, "its turn has come: node n1; "
-                     "kube-scheduler has not been heard of for 16m40s");
+                     "kube-scheduler has not been heard from for 16m40s");
 }
 
 static void a_refused_pod_reads_what_to_state_instead(void **state)
