@@ -11,6 +11,7 @@ struct node_rig {
     struct sl_node_facts node;
     struct sl_node *made;
     char text[16384];
+    const char *expected; /* of a test that is a row */
 };
 
 static inline int set_up(void **state)
@@ -129,5 +130,51 @@ static inline void check(struct node_rig *rig, const char *expected)
 #define T4 "nvidia.com/gpu.product=Tesla-T4 nvidia.com/gpu.memory=15360 "
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+/* ---- tests that are a row: what is given makes that text ---- */
+
+enum { ROW_DEVICES = 4 };
+
+struct node_row {
+    const char *labels, *allocatable;
+    const char *annotations;         /* NULL: none */
+    const char *device[ROW_DEVICES]; /* its instances, or "whole"; NULL: no more are annotated */
+    const char *text;
+};
+
+static inline int set_up_row(void **state)
+{
+    const struct node_row *row = *state;
+    (void)set_up(state);
+    struct node_rig *rig = *state;
+    rig->expected = row->text;
+    given(rig, row->labels, row->allocatable);
+    if (row->annotations != NULL) {
+        rig->node.annotations = facts_pairs(&rig->facts, row->annotations);
+    }
+    for (int i = 0; i < ROW_DEVICES && row->device[i] != NULL; i++) {
+        bool whole = strcmp(row->device[i], "whole") == 0;
+        (void)device(rig, i, whole ? NULL : row->device[i]);
+    }
+    return 0;
+}
+
+static inline void makes_its_text(void **state)
+{
+    struct node_rig *rig = *state;
+    check(rig, rig->expected);
+}
+
+#define ROW(behaviour, ...)                                                                        \
+    {                                                                                              \
+        .name = #behaviour, .test_func = makes_its_text, .setup_func = set_up_row,                 \
+        .teardown_func = tear_down, .initial_state = &(struct node_row){__VA_ARGS__},              \
+    }
+#define MADE(behaviour, labels, allocatable, text)                                                 \
+    ROW(behaviour, labels, allocatable, NULL, {NULL}, text)
+#define REPORTED(behaviour, labels, allocatable, annotations, text)                                \
+    ROW(behaviour, labels, allocatable, annotations, {NULL}, text)
+#define DEVICES(behaviour, labels, allocatable, text, ...)                                         \
+    ROW(behaviour, labels, allocatable, NULL, {__VA_ARGS__}, text)
 
 #endif
