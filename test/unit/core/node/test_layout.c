@@ -25,12 +25,6 @@ static void single_is_of_the_board_that_has_the_profile(void **state)
           "nvidia.com/gpu=2");
     check(rig, "inferred\nnvidia.com/gpu mig 3g.48gb 2 on\n0 mig 3g.48gb@0 3g.48gb@4\n");
     assert_int_equal(rig->made->model->memory_gib, 96);
-    given(rig,
-          "nvidia.com/gpu.product=NVIDIA-A100-PG509-200-MIG-3g.20gb nvidia.com/gpu.count=4 "
-          "nvidia.com/gpu.memory=19968 nvidia.com/mig.strategy=single",
-          "nvidia.com/gpu=4");
-    check(rig, "inferred\nnvidia.com/gpu mig 3g.20gb 4 on\n"
-               "0 mig 3g.20gb@0 3g.20gb@4\n1 mig 3g.20gb@0 3g.20gb@4\n");
 }
 
 /* Its GPU has no memory of its own: that of a unit is not known. */
@@ -50,27 +44,6 @@ static void instances_of_thor_are_known_and_their_memory_is_not(void **state)
         assert_int_equal(node->pool[i].memory_mib, 0);
     }
     assert_int_equal(node->n_pools, 2);
-}
-
-static void single_that_is_not_full_is_counts(void **state)
-{
-    struct node_rig *rig = *state;
-    given(rig, "nvidia.com/gpu.product=NVIDIA-A30-MIG-1g.6gb nvidia.com/gpu.count=6",
-          "nvidia.com/gpu=6");
-    check(rig, "unknown\nnvidia.com/gpu mig 1g.6gb 6 off\n");
-    assert_non_null(rig->made->model);
-}
-
-static void single_unevenly_partitioned_is_a_problem(void **state)
-{
-    struct node_rig *rig = *state;
-    given(rig,
-          "nvidia.com/gpu.product=NVIDIA-A100-SXM4-40GB-MIG-INVALID nvidia.com/gpu.count=0 "
-          "nvidia.com/gpu.memory=0",
-          "nvidia.com/gpu=0");
-    check(rig, "unknown\n! nvidia.com/gpu.product says MIG-INVALID: strategy single needs all GPUs "
-               "partitioned alike\n");
-    assert_string_equal(rig->made->product, "NVIDIA-A100-SXM4-40GB");
 }
 
 static void mixed_profiles_that_fill_each_gpu_alike_have_one_layout(void **state)
@@ -114,21 +87,6 @@ static void mixed_on_one_gpu_has_one_layout_with_legal_placements(void **state)
     check_placements(node);
 }
 
-static void mixed_that_no_gpu_could_hold_is_counts_and_a_problem(void **state)
-{
-    struct node_rig *rig = *state;
-    given(rig,
-          A100 "nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=0 nvidia.com/mig-1g.5gb.count=3 "
-               "nvidia.com/mig-1g.5gb.memory=4864 nvidia.com/mig-2g.10gb.count=1",
-          "nvidia.com/gpu=0 nvidia.com/mig-1g.5gb=3 nvidia.com/mig-2g.10gb=1 "
-          "nvidia.com/mig-3g.20gb=1");
-    check(rig, "unknown\nnvidia.com/mig-1g.5gb mig 1g.5gb 3 off\n"
-               "nvidia.com/mig-2g.10gb mig 2g.10gb 1 off\n"
-               "nvidia.com/mig-3g.20gb mig 3g.20gb 1 off\n! nvidia.com/gpu.count: 1, but the MIG "
-               "instances allocatable do not fit on so many GPUs\n");
-    assert_non_null(rig->made->model);
-}
-
 static void whole_and_partitioned_gpus_are_too_many_together(void **state)
 {
     struct node_rig *rig = *state;
@@ -168,6 +126,21 @@ static void as_many_gpus_are_partitioned_as_a_node_may_have(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    MADE(single_is_of_the_board_that_has_the_profile,
+         "nvidia.com/gpu.product=NVIDIA-A100-PG509-200-MIG-3g.20gb nvidia.com/gpu.count=4 "
+         "nvidia.com/gpu.memory=19968 nvidia.com/mig.strategy=single",
+         "nvidia.com/gpu=4",
+         "inferred\nnvidia.com/gpu mig 3g.20gb 4 on\n"
+         "0 mig 3g.20gb@0 3g.20gb@4\n1 mig 3g.20gb@0 3g.20gb@4\n"),
+    KNOWN(single_that_is_not_full_is_counts, "NVIDIA-A30", "A30-24GB",
+          "nvidia.com/gpu.product=NVIDIA-A30-MIG-1g.6gb nvidia.com/gpu.count=6", "nvidia.com/gpu=6",
+          "unknown\nnvidia.com/gpu mig 1g.6gb 6 off\n"),
+    KNOWN(single_unevenly_partitioned_is_a_problem, "NVIDIA-A100-SXM4-40GB", NULL,
+          "nvidia.com/gpu.product=NVIDIA-A100-SXM4-40GB-MIG-INVALID nvidia.com/gpu.count=0 "
+          "nvidia.com/gpu.memory=0",
+          "nvidia.com/gpu=0",
+          "unknown\n! nvidia.com/gpu.product says MIG-INVALID: strategy single needs all GPUs "
+          "partitioned alike\n"),
     MADE(single_with_an_unknown_profile_is_schedulable_by_count,
          "nvidia.com/gpu.product=NVIDIA-Z9-MIG-1g.99gb", "nvidia.com/gpu=4",
          "unknown\nnvidia.com/gpu mig 4 off\n"),
@@ -177,6 +150,16 @@ static const struct CMUnitTest tests[] = {
          "inferred\nnvidia.com/mig-1g.6gb mig 1g.6gb 8 on\n"
          "0 mig 1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3\n"
          "1 mig 1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3\n"),
+    KNOWN(mixed_that_no_gpu_could_hold_is_counts_and_a_problem, "NVIDIA-A100-SXM4-40GB",
+          "A100-40GB / A800-40GB",
+          A100 "nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=0 nvidia.com/mig-1g.5gb.count=3 "
+               "nvidia.com/mig-1g.5gb.memory=4864 nvidia.com/mig-2g.10gb.count=1",
+          "nvidia.com/gpu=0 nvidia.com/mig-1g.5gb=3 nvidia.com/mig-2g.10gb=1 "
+          "nvidia.com/mig-3g.20gb=1",
+          "unknown\nnvidia.com/mig-1g.5gb mig 1g.5gb 3 off\n"
+          "nvidia.com/mig-2g.10gb mig 2g.10gb 1 off\n"
+          "nvidia.com/mig-3g.20gb mig 3g.20gb 1 off\n! nvidia.com/gpu.count: 1, but the MIG "
+          "instances allocatable do not fit on so many GPUs\n"),
     MADE(mixed_with_several_ways_is_counts, A30 "nvidia.com/gpu.count=2", "nvidia.com/mig-1g.6gb=6",
          "unknown\nnvidia.com/mig-1g.6gb mig 1g.6gb 6 off\n"),
     MADE(mixed_with_several_ways_is_counts, A30, "nvidia.com/mig-1g.6gb=4",
@@ -206,11 +189,8 @@ static const struct CMUnitTest tests[] = {
     TEST(single_with_full_gpus_has_one_layout),
     TEST(single_is_of_the_board_that_has_the_profile),
     TEST(instances_of_thor_are_known_and_their_memory_is_not),
-    TEST(single_that_is_not_full_is_counts),
-    TEST(single_unevenly_partitioned_is_a_problem),
     TEST(mixed_profiles_that_fill_each_gpu_alike_have_one_layout),
     TEST(mixed_on_one_gpu_has_one_layout_with_legal_placements),
-    TEST(mixed_that_no_gpu_could_hold_is_counts_and_a_problem),
     TEST(whole_and_partitioned_gpus_are_too_many_together),
     TEST(media_profiles_keep_their_names),
     TEST(as_many_gpus_are_partitioned_as_a_node_may_have),
