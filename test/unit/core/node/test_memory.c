@@ -67,6 +67,8 @@ static void memory_is_read_in_mib_in_bytes_or_with_a_unit(void **state)
         assert_int_equal(node->pool[0].memory_mib, rows[i].mib);
         assert_int_equal(node->problem == NULL, rows[i].mib > 0);
         assert_true(node->problem == NULL || strstr(node->problem, rows[i].label) != NULL);
+        assert_true(node->problem == NULL ||
+                    strstr(node->problem, "is no GPU's memory in MiB, ignored") != NULL);
     }
 }
 
@@ -96,6 +98,27 @@ static void memory_that_the_product_cannot_have_is_not_believed(void **state)
     assert_null(rig->made->problem);
 }
 
+/* Drivers round the names of profiles; whoever labels a GPU may keep some of it back. */
+static void memory_near_that_of_the_profile_is_believed(void **state)
+{
+    static const struct {
+        int64_t label;
+        bool good;
+    } rows[] = {{6451, true}, {6452, false}, {768, true}, {767, false}};
+    struct node_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char labels[160];
+        (void)snprintf(labels, sizeof(labels), A30 "nvidia.com/mig-1g.6gb.memory=%lld",
+                       (long long)rows[i].label);
+        given(rig, labels, "nvidia.com/mig-1g.6gb=4");
+        pool_is(rig, "nvidia.com/mig-1g.6gb", rows[i].good ? rows[i].label : 5952, false, false);
+        assert_int_equal(rig->made->problem == NULL, rows[i].good);
+    }
+    assert_string_equal(rig->made->problem,
+                        "nvidia.com/mig-1g.6gb: 767 MiB by its label are less than an eighth of "
+                        "what such an instance has, ignored");
+}
+
 static void annotated_memory_beyond_all_gpus_is_a_problem(void **state)
 {
     struct node_rig *rig = *state;
@@ -115,6 +138,9 @@ static void a_part_of_an_unknown_number_of_parts_is_unknown(void **state)
     given(rig, labels, "nvidia.com/gpu=8");
     pool_is(rig, "nvidia.com/gpu", 0, true, true);
     assert_int_equal(rig->made->pool[0].total_mib, 3 * 15360);
+    given(rig, T4 "nvidia.com/gpu.sharing-strategy=mps ", "nvidia.com/gpu=8");
+    pool_is(rig, "nvidia.com/gpu", 0, true, true);
+    assert_int_equal(rig->made->pool[0].total_mib, 15360); /* there is one GPU at least */
 }
 
 static void an_instance_has_the_memory_of_its_label_else_what_its_driver_leaves(void **state)
@@ -344,6 +370,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_whole_gpu_has_the_memory_of_the_label),
     TEST(memory_is_read_in_mib_in_bytes_or_with_a_unit),
     TEST(memory_that_the_product_cannot_have_is_not_believed),
+    TEST(memory_near_that_of_the_profile_is_believed),
     TEST(annotated_memory_beyond_all_gpus_is_a_problem),
     TEST(a_part_of_an_unknown_number_of_parts_is_unknown),
     TEST(an_instance_has_the_memory_of_its_label_else_what_its_driver_leaves),
