@@ -54,13 +54,26 @@ static void check(const struct row *row)
     rig_free(rig);
 }
 
+#define RUNS(n, rank, on)                                                                          \
+    {                                                                                              \
+        .units = (n), .priority = (rank), .where = (on)                                            \
+    }
+#define GOING(n, rank, on)                                                                         \
+    {                                                                                              \
+        .units = (n), .priority = (rank), .where = (on), .deleting = true                          \
+    }
+#define COMES(n, rank)                                                                             \
+    {                                                                                              \
+        .units = (n), .priority = (rank)                                                           \
+    }
+
 static void room_is_kept_for_who_fits(void **state)
 {
     static const struct row rows[] = {
-        {.resident = {{10, 0, "1"}}, .fits = 15},
-        {.resident = {{10, 0, "1"}}, .nominated = {{12, 9}}, .fits = 5},
-        {.resident = {{10, 0, "1"}}, .nominated = {{15, 9}, {5, 9}}, .fits = 0},
-        {.resident = {{10, 9, "1"}}, .nominated = {{15, 9}, {6, 9}}, .fits = 5},
+        {.resident = {RUNS(10, 0, "1")}, .fits = 15},
+        {.resident = {RUNS(10, 0, "1")}, .nominated = {COMES(12, 9)}, .fits = 5},
+        {.resident = {RUNS(10, 0, "1")}, .nominated = {COMES(15, 9), COMES(5, 9)}, .fits = 0},
+        {.resident = {RUNS(10, 9, "1")}, .nominated = {COMES(15, 9), COMES(6, 9)}, .fits = 5},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -72,11 +85,13 @@ static void room_is_kept_as_victims_leave_it(void **state)
 {
     static const struct row rows[] = {
         /* they are seen going, or not yet */
-        {.resident = {{9, 0, "0", true}, {10, 9, "1"}}, .nominated = {{12, 9}}, .fits = 5},
-        {.resident = {{9, 0, "0"}, {10, 9, "1"}}, .nominated = {{12, 9}}, .fits = 5},
+        {.resident = {GOING(9, 0, "0"), RUNS(10, 9, "1")}, .nominated = {COMES(12, 9)}, .fits = 5},
+        {.resident = {RUNS(9, 0, "0"), RUNS(10, 9, "1")}, .nominated = {COMES(12, 9)}, .fits = 5},
         /* who would not fit then either will not come */
-        {.resident = {{9, 9, "0"}, {10, 9, "1"}}, .nominated = {{12, 9}}, .fits = 6},
-        {.resident = {{9, 0, "0", true}, {9, 0, "1"}}, .nominated = {{12, 9}, {12, 9}}, .fits = 3},
+        {.resident = {RUNS(9, 9, "0"), RUNS(10, 9, "1")}, .nominated = {COMES(12, 9)}, .fits = 6},
+        {.resident = {GOING(9, 0, "0"), RUNS(9, 0, "1")},
+         .nominated = {COMES(12, 9), COMES(12, 9)},
+         .fits = 3},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -86,8 +101,8 @@ static void room_is_kept_as_victims_leave_it(void **state)
 
 static void victims_of_several_leave_once(void **state)
 {
-    static const struct row row = {.resident = {{9, 0, "0"}, {9, 0, "1"}},
-                                   .nominated = {{12, 9}, {12, 9}, {14, 9}},
+    static const struct row row = {.resident = {RUNS(9, 0, "0"), RUNS(9, 0, "1")},
+                                   .nominated = {COMES(12, 9), COMES(12, 9), COMES(14, 9)},
                                    .fits = 3};
     (void)state;
     check(&row);
