@@ -77,11 +77,25 @@ uint64_t sl_usage_named(const struct sl_view *view, const struct sl_usage_said *
         plain = meant && !pod->poses ? pod : plain;
     }
     *doubt = n_posing > 1 || (n_posing == 0 && n_plain > 1);
-    if (n_posing > 0) {
-        return n_posing == 1 ? sl_names_key(posing) : 0;
+    if (said->more || n_posing > 1) {
+        return 0;
     }
     bool alone = n_plain == 1 && others_of(said, plain->name) <= others;
-    return alone ? sl_names_key(plain) : 0;
+    return n_posing > 0 ? sl_names_key(posing) : alone ? sl_names_key(plain) : 0;
+}
+
+const struct sl_usage_home *sl_usage_home(const struct sl_usage_home *home, size_t n)
+{
+    const struct sl_usage_home *having = NULL;
+    bool several = false;
+    bool clash = false;
+    for (size_t i = 0; i < n; i++) {
+        bool has = home[i].pod != 0;
+        several = several || home[i].view != home[0].view;
+        clash = clash || (has && having != NULL && home[i].view != having->view);
+        having = has ? &home[i] : having;
+    }
+    return n == 0 || clash ? NULL : several ? having : &home[0];
 }
 
 /* ---- agreement ---- */
