@@ -117,6 +117,12 @@ bool sl_names_has_kind(const struct sl_view *view, const struct sl_resident *res
     return has;
 }
 
+bool sl_names_shares(const struct sl_view *view, const struct sl_resident *resident)
+{
+    return sl_names_has_kind(view, resident, SL_KIND_REPLICA) ||
+           sl_names_has_kind(view, resident, SL_KIND_MEMORY);
+}
+
 bool sl_names_is_on(const struct sl_usage_row *row, uint64_t key)
 {
     bool found = false;
@@ -173,23 +179,17 @@ static unsigned settle(const struct sl_view *view, const struct sl_resident *res
     return named;
 }
 
-static bool shares(const struct sl_view *view, const struct sl_resident *resident)
-{
-    return sl_names_has_kind(view, resident, SL_KIND_REPLICA) ||
-           sl_names_has_kind(view, resident, SL_KIND_MEMORY);
-}
-
 void sl_usage_agree(const struct sl_view *view, struct sl_usage_row *row, size_t n)
 {
     bool all = true; /* that share GPUs are named */
     for (unsigned i = 0; i < view->n_residents; i++) {
         const struct sl_resident *resident = &view->resident[i];
         unsigned named = settle(view, resident, false, row, n);
-        bool needed = !resident->pod->set_aside && shares(view, resident);
+        bool needed = !resident->pod->set_aside && sl_names_shares(view, resident);
         all = all && (!needed || named > 0);
     }
     for (unsigned i = 0; i < view->n_residents && !all; i++) {
-        if (shares(view, &view->resident[i])) {
+        if (sl_names_shares(view, &view->resident[i])) {
             (void)settle(view, &view->resident[i], true, row, n);
         }
     }
