@@ -352,7 +352,9 @@ void moves_settle(struct rig *rig)
     if (!rig_settle(rig)) {
         return;
     }
-    if (world.unsure) { /* only a list tells what the daemon knows */
+    /* Only a list tells what the daemon knows: the first takes out what was made up, and the second
+     * puts in what that kept out, being told with its UID. */
+    for (unsigned lists = world.unsure ? 2 : 0; lists > 0; lists--) {
         client_end_watches(client_latest(), true);
         world.unsure = false;
         (void)rig_settle(rig);

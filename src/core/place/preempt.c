@@ -140,13 +140,21 @@ done:
     return result;
 }
 
-/* Takes out the victims: residents that are being deleted or, until those are seen going, all of a
- * lower priority than the preemptor's. */
-static void remove_victims(struct sl_scratch *scratch, const struct sl_pod *preemptor, bool going)
+static void remove_going(struct sl_scratch *scratch)
+{
+    for (uint32_t i = 0; i < scratch->view->n_residents; i++) {
+        if (scratch->view->resident[i].pod->deleting) {
+            sl_scratch_remove(scratch, i);
+        }
+    }
+}
+
+/* Takes out those of a lower priority, of which some are the victims and are not seen going yet. */
+static void remove_lower(struct sl_scratch *scratch, int32_t priority)
 {
     for (uint32_t i = 0; i < scratch->view->n_residents; i++) {
         const struct sl_pod *pod = scratch->view->resident[i].pod;
-        if (going ? pod->deleting : !pod->deleting && pod->priority < preemptor->priority) {
+        if (!pod->deleting && pod->priority < priority) {
             sl_scratch_remove(scratch, i);
         }
     }
@@ -161,7 +169,7 @@ static void place_nominated(struct sl_scratch *later, struct sl_pod *const *nomi
         struct sl_ask ask;
         sl_pod_ask(nominated[i], &ask);
         if (!sl_choose_on(later, &ask, NULL, NULL) && !lower) {
-            remove_victims(later, nominated[i], false);
+            remove_lower(later, nominated[i]->priority);
             (void)sl_choose_on(later, &ask, NULL, NULL);
             lower = true;
         }
@@ -178,7 +186,7 @@ bool sl_choose_beside(const struct sl_view *view, struct sl_pod *const *nominate
         return sl_choose(view, ask, assignment, verdict);
     }
     sl_scratch_init(&later, view);
-    remove_victims(&later, NULL, true);
+    remove_going(&later);
     place_nominated(&later, nominated, n);
     sl_scratch_init(&now, view);
     sl_scratch_raise(&now, &later);

@@ -1,4 +1,4 @@
-/* Whom an exporter's labels name, and where that counts. */
+/* Finds the pod that an exporter's labels name, and decides where such a name counts. */
 #include "core/usage/names.h"
 #include "util/data/hash.h"
 #include "util/sat.h"

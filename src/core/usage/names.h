@@ -1,4 +1,4 @@
-/* What the names on rows, and those who read them, ask of a resident. */
+/* Questions about a resident that names.c and pod.c share. */
 #ifndef SLICED_CORE_NAMES_H
 #define SLICED_CORE_NAMES_H
 

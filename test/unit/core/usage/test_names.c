@@ -69,6 +69,8 @@ static void the_pod_that_stands_beside_the_exporters_own_is_named(void **state)
     assert_string_equal(NAMED(BY_PROMETHEUS, "train", "@default"), "train");
     assert_string_equal(NAMED(0, "train", "@default"), "train");
     assert_string_equal(NAMED(0, "train", "train", "@default", "@default"), "train");
+    assert_string_equal(NAMED(BY_PROMETHEUS, "exporter-x", "exporter-x", "train", "@default"),
+                        "train");
     assert_string_equal(NAMED(0, "train", "@gpus"), "");
     assert_string_equal(NAMED(0, "train"), "");
     assert_string_equal(NAMED(0, "other", "@default"), ""); /* it is not there */
@@ -235,6 +237,9 @@ static void of_those_who_share_all_are_named_or_none_is(void **state)
     struct sl_usage_row *busy = measured(scene, 0, 0);
     name(measured(scene, 1, 300), victim); /* it is on the other: only that is said */
     assert_int_equal(use_of(scene, victim).idle_us, -1);
+    struct sl_pod *third = runs(scene, SHARED, "third");
+    name(&scene->row[1], third); /* nor does it count for those who stand behind */
+    assert_int_equal(use_of(scene, third).idle_us, -1);
     name(busy, other);
     assert_int_equal(use_of(scene, victim).idle_us, 300 * (int64_t)SECOND);
     runs(scene, SHARED, "promised")->set_aside = true; /* who waits is on none */
@@ -272,17 +277,34 @@ static void a_name_on_what_the_pod_cannot_have_does_not_count(void **state)
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
     struct sl_pod *victim = runs(scene, WHOLE, "victim");
     struct sl_usage_row *instance = measured(scene, 0, 300);
-    instance->instance = 1;
     (void)snprintf(instance->profile, sizeof(instance->profile), "3g.20gb");
     name(instance, victim);
     (void)measured(scene, 1, 0);
     (void)measured(scene, 2, 0);
-    assert_int_equal(use_of(scene, victim).idle_us, 0);
+    for (int i = 0; i < 2; i++) {
+        instance->instance = (int16_t)i;
+        assert_int_equal(use_of(scene, victim).idle_us, 0);
+    }
     struct sl_pod *half = runs(scene, "nvidia.com/mig-3g.20gb", "half");
     name(instance, half);
     assert_int_equal(use_of(scene, half).idle_us, 300 * (int64_t)SECOND);
     (void)snprintf(instance->profile, sizeof(instance->profile), "1g.5gb");
     assert_int_equal(use_of(scene, half).idle_us, -1);
+}
+
+static void an_instance_of_an_unknown_profile_may_be_any_instance(void **state)
+{
+    struct scene *scene = *state;
+    with_halves(scene, "nvidia.com/mig-9g.9gb");
+    scene->rig->pool[0].profile = NULL;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 1);
+    struct sl_pod *pod = runs(scene, "nvidia.com/mig-9g.9gb", "pod");
+    struct sl_usage_row *row = measured(scene, 1, 300);
+    name(row, pod);
+    assert_int_equal(use_of(scene, pod).idle_us, -1); /* it has no whole GPU */
+    row->gpu = 0;
+    row->instance = 0;
+    assert_int_equal(use_of(scene, pod).idle_us, 300 * (int64_t)SECOND);
 }
 
 /* A driver that rounds otherwise, as of GB200, whose 1g is 23.8 GB. */
@@ -330,6 +352,7 @@ int main(void)
         TEST(who_shares_idles_for_sure_only_where_all_gpus_do),
         TEST(who_has_a_gpu_alone_idles_for_sure_by_its_name),
         TEST(a_name_on_what_the_pod_cannot_have_does_not_count),
+        TEST(an_instance_of_an_unknown_profile_may_be_any_instance),
         cmocka_unit_test(an_instance_counts_as_the_driver_writes_its_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
