@@ -160,20 +160,27 @@ static void remove_lower(struct sl_scratch *scratch, int32_t priority)
     }
 }
 
-/* The node's counters as they will be when the victims are gone and the nominated pods are there. A
- * pod that would not fit even then will not come. */
-static void place_nominated(struct sl_scratch *later, struct sl_pod *const *nominated, size_t n)
+/* Raises now to the node's counters as they will be when the victims are gone and the nominated pods
+ * are there, and where one of them finds no room until residents of lower priority are gone, also to
+ * the counters without it: those before it need nobody to go. A pod that would not fit even then
+ * will not come. */
+static void raise_to_nominated(struct sl_scratch *now, struct sl_pod *const *nominated, size_t n)
 {
+    struct sl_scratch later;
     bool lower = false; /* were residents of lower priority taken out? */
+    sl_scratch_init(&later, now->view);
+    remove_going(&later);
     for (size_t i = 0; i < n; i++) {
         struct sl_ask ask;
         sl_pod_ask(nominated[i], &ask);
-        if (!sl_choose_on(later, &ask, NULL, NULL) && !lower) {
-            remove_lower(later, nominated[i]->priority);
-            (void)sl_choose_on(later, &ask, NULL, NULL);
+        if (!sl_choose_on(&later, &ask, NULL, NULL) && !lower) {
+            sl_scratch_raise(now, &later);
+            remove_lower(&later, nominated[i]->priority);
+            (void)sl_choose_on(&later, &ask, NULL, NULL);
             lower = true;
         }
     }
+    sl_scratch_raise(now, &later);
 }
 
 bool sl_choose_beside(const struct sl_view *view, struct sl_pod *const *nominated, size_t n,
@@ -181,15 +188,11 @@ bool sl_choose_beside(const struct sl_view *view, struct sl_pod *const *nominate
                       struct sl_verdict *verdict)
 {
     struct sl_scratch now;
-    struct sl_scratch later;
     if (n == 0 || !sl_fit(view, ask, verdict)) {
         return sl_choose(view, ask, assignment, verdict);
     }
-    sl_scratch_init(&later, view);
-    remove_going(&later);
-    place_nominated(&later, nominated, n);
     sl_scratch_init(&now, view);
-    sl_scratch_raise(&now, &later);
+    raise_to_nominated(&now, nominated, n);
     bool fits = sl_choose_on(&now, ask, assignment, verdict);
     if (!fits && verdict != NULL) {
         verdict->reason = SL_REASON_NOMINATED;
