@@ -269,6 +269,8 @@ static void units_that_an_annotation_names_are_no_replicas(void **state)
         (void)device(rig, i, NULL);
     }
     check(rig, "annotated\nnvidia.com/gpu whole 4 on\n0 whole\n1 whole\n2 whole\n3 whole\n");
+    rig->node.allocatable = facts_pairs(&rig->facts, "nvidia.com/gpu=6"); /* not these four */
+    assert_int_equal(make(rig)->pool[0].kind, SL_KIND_REPLICA);
     rig->node.devices = NULL;
     given(rig,
           "nvidia.com/gpu.product=NVIDIA-A30 nvidia.com/gpu.count=1 "

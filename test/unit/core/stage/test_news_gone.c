@@ -1,4 +1,4 @@
-/* Who failed and is gone before its namespace's turn fails nobody, as where news do not wait. */
+/* Who failed and is gone fails nobody, also where that is told before its namespace's turn. */
 #include "stage_rig.h"
 
 enum { MANY = 40, ITEMS = 10 };
@@ -48,24 +48,24 @@ static void who_failed_and_is_gone_before_its_turn_fails_nobody(void **state)
     one_fails_and_goes(rig);
 }
 
-static int set_up(void **state)
+static void a_job_that_failed_and_is_gone_fails_nobody(void **state)
 {
-    *state = stage_rig_new(20000);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    stage_rig_free(*state);
-    return 0;
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "waits", "", "job/first");
+    stage_rig_read_nothing(rig);
+    (void)stage_rig_collect(rig);
+    stage_rig_job(rig, "first", "1", SL_POD_FAILED);
+    assert_non_null(strstr(stage_rig_collect(rig), "waits StageFailed"));
+    sl_stages_job_gone(rig->stages, SL_STR("ns"), SL_STR("first"));
+    assert_non_null(strstr(stage_rig_collect(rig), "waits Stage:"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_failed_and_is_gone_fails_nobody, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_failed_and_is_gone_before_its_turn_fails_nobody, set_up,
-                                        tear_down),
+        STAGE_TEST(who_failed_and_is_gone_fails_nobody),
+        STAGE_TEST_OF(20000, who_failed_and_is_gone_before_its_turn_fails_nobody),
+        STAGE_TEST(a_job_that_failed_and_is_gone_fails_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
