@@ -13,6 +13,7 @@
 #include "adversary/gauges.h"
 #include "adversary/grammar.h"
 #include "adversary/hooks.h"
+#include "adversary/nominees.h"
 #include "adversary/usage.h"
 #include "adversary/verbs.h"
 #include "adversary/world.h"
@@ -362,6 +363,7 @@ void moves_settle(struct rig *rig)
     if (!world.unsure) {
         check_all(rig);
         cuts_check(rig);
+        nominees_check(rig);
         if (rig_plays() == PLAY_USAGE) {
             usage_check(rig);
         }
@@ -507,6 +509,7 @@ const struct move moves[] = {
     {"add-node", MOVE_USER, 12, add_node, IN_ALL},
     {"touch-node", MOVE_USER, 6, touch_node, IN_ALL},
     {"delete-node", MOVE_ALONE, 2, delete_node, IN_ALL},
+    {"nominate", MOVE_SCHEDULER, 30, nominees_move, IN_ALL},
     {"change-job", MOVE_USER, 4, change_job, IN_ALL},
     {"carry-on", MOVE_ALONE, 60, carry_on, EVERYWHERE},
     {"round", MOVE_ALONE, 40, round_of_queue, EVERYWHERE},

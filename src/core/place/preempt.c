@@ -160,10 +160,10 @@ static void remove_lower(struct sl_scratch *scratch, int32_t priority)
     }
 }
 
-/* Raises now to the node's counters as they will be when the victims are gone and the nominated pods
- * are there, and where one of them finds no room until residents of lower priority are gone, also to
- * the counters without it: those before it need nobody to go. A pod that would not fit even then
- * will not come. */
+/* Raises now to the node's counters as they will be when the victims are gone and the nominated
+ * pods are there, and where one of them finds no room until residents of lower priority are gone,
+ * also to the counters without it: those before it need nobody to go. A pod that would not fit even
+ * then will not come. */
 static void raise_to_nominated(struct sl_scratch *now, struct sl_pod *const *nominated, size_t n)
 {
     struct sl_scratch later;
