@@ -6,6 +6,7 @@ struct waiting {
     const char *node; /* nominated to */
     int32_t priority;
     const char *phase; /* NULL: Pending */
+    const char *gpus;  /* NULL: one */
     bool gated;
 };
 
@@ -13,7 +14,7 @@ static void put_waiting(struct sl_store *store, struct waiting waiting)
 {
     struct sl_error err = {0};
     struct sl_pair gate = pair_of("example.com/gate", "", NULL);
-    struct sl_pair limit = pair_of(GPU, "1", NULL);
+    struct sl_pair limit = pair_of(GPU, waiting.gpus == NULL ? "1" : waiting.gpus, NULL);
     struct sl_container_facts container = {
         .name = SL_STR("main"), .limits = &limit, .requests = &limit};
     struct sl_pod_facts facts = {.namespace = SL_STR("default"),
@@ -82,6 +83,26 @@ static void a_nominee_takes_the_room_itself_and_leaves_none_once_it_is_gone(void
     sl_store_free(store);
 }
 
+/* Each that is nominated counts, but no more than so many: of a crowd those of highest priority. */
+static void a_crowd_keeps_no_nominee_of_higher_priority_out(void **state)
+{
+    struct sl_store *store = store_of(&roomy);
+    (void)state;
+    put_node(store, whole_node("n1", 2));
+    for (int i = 0; i < SL_NOMINEES_MAX + 16; i++) { /* they will not come: there are two GPUs */
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%02d", i);
+        put_waiting(store,
+                    (struct waiting){.name = name, .node = "n1", .priority = 6, .gpus = "3"});
+    }
+    put_waiting(store, (struct waiting){.name = "comes", .node = "n1", .priority = 8, .gpus = "2"});
+    put_waiting(store, (struct waiting){.name = "q", .node = "n1", .priority = 9, .gpus = "3"});
+    put_waiting(store, (struct waiting){.name = "asks", .priority = 5});
+    sl_store_heed_nominees(store, true);
+    assert_int_equal(reserve_code(store, "asks", "asks", "n1"), SL_BIND_NO_ROOM);
+    sl_store_free(store);
+}
+
 static const char *shown(const struct sl_nominees *all, const char *node, size_t *n)
 {
     struct sl_pod *const *first = sl_nominees_on(all, node, n);
@@ -129,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(room_is_left_for_those_of_no_lower_priority_who_will_come),
         cmocka_unit_test(a_nominee_takes_the_room_itself_and_leaves_none_once_it_is_gone),
+        cmocka_unit_test(a_crowd_keeps_no_nominee_of_higher_priority_out),
         cmocka_unit_test(the_list_of_all_has_those_of_each_node_the_highest_priority_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

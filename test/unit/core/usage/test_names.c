@@ -27,6 +27,7 @@ static struct sl_pod *runs(struct scene *scene, const char *resource, const char
 
 static uint64_t scene_elsewhere[4];
 static size_t scene_n_elsewhere;
+static bool scene_more;
 
 /* The pod that a series names, "": none. The last text is NULL; those of namespaces begin with '@'.
  */
@@ -44,6 +45,7 @@ static const char *named_by(struct scene *scene, unsigned others, const char *co
     bool doubt = false;
     said.elsewhere = scene_elsewhere;
     said.n_elsewhere = scene_n_elsewhere;
+    said.more = scene_more;
     uint64_t key = sl_usage_named(view, &said, &doubt);
     assert_true(key == 0 || !doubt);
     for (unsigned i = 0; i < view->n_residents; i++) {
@@ -125,6 +127,70 @@ static void a_name_beside_that_of_a_stranger_names_nobody(void **state)
     assert_string_equal(NAMED(BY_PROMETHEUS, "exporter-x", "victim", "stranger", "@default"), "");
     victim->set_aside = true;
     assert_string_equal(NAMED(0, "victim", "@default"), "");
+}
+
+static void labels_that_say_more_than_is_read_name_nobody(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
+    struct sl_pod *pod = runs(scene, WHOLE, "pod");
+    scene_more = true;
+    assert_string_equal(NAMED(0, "pod", "@default"), "");
+    pod->poses = true;
+    assert_string_equal(NAMED(0, "pod", "@default"), "");
+    scene_more = false;
+    assert_string_equal(NAMED(0, "pod", "@default"), "pod");
+}
+
+/* ---- the node ---- */
+
+enum { A = 1, B, C }; /* nodes */
+
+/* Views that nobody looks into. */
+static const struct sl_view *view_at(int node)
+{
+    static const int64_t views[C + 1];
+    return (const struct sl_view *)(const void *)&views[node];
+}
+
+/* The node of a series whose labels name these, 0: the end; negative: and its pod is named there.
+ * 0: of none. */
+static int home_of(const int *node)
+{
+    struct sl_usage_home home[4];
+    size_t n = 0;
+    for (; node[n] != 0; n++) {
+        home[n].view = view_at(abs(node[n]));
+        home[n].pod = node[n] < 0 ? 7 : 0;
+    }
+    const struct sl_usage_home *found = sl_usage_home(home, n);
+    return found == NULL ? 0 : abs(node[found - home]);
+}
+
+#define HOME(...) home_of((const int[]){__VA_ARGS__, 0})
+
+static void a_series_is_of_the_one_node_that_its_labels_name(void **state)
+{
+    (void)state;
+    assert_int_equal(home_of((const int[]){0}), 0);
+    assert_int_equal(HOME(A), A); /* whether or not it names a pod of it */
+    assert_int_equal(HOME(-A), A);
+    assert_int_equal(HOME(B, B, B), B);
+    assert_int_equal(HOME(-B, -B), B);
+}
+
+/* The other label is a copy of the pod's own. */
+static void of_several_nodes_a_series_is_of_the_one_that_has_its_pod(void **state)
+{
+    (void)state;
+    assert_int_equal(HOME(A, -B), B);
+    assert_int_equal(HOME(-A, B), A);
+    assert_int_equal(HOME(-A, B, -A), A);
+    assert_int_equal(HOME(A, B), 0);
+    assert_int_equal(HOME(-A, -B), 0);
+    assert_int_equal(HOME(-A, -B, -A), 0);
+    assert_int_equal(HOME(A, -B, -C), 0);
+    assert_int_equal(HOME(A, -B, C), B);
 }
 
 /* ---- agreement ---- */
@@ -279,6 +345,9 @@ int main(void)
         TEST(a_label_that_says_another_pod_names_the_one_that_has_it),
         TEST(who_is_named_elsewhere_is_not_meant),
         TEST(a_name_beside_that_of_a_stranger_names_nobody),
+        TEST(labels_that_say_more_than_is_read_name_nobody),
+        cmocka_unit_test(a_series_is_of_the_one_node_that_its_labels_name),
+        cmocka_unit_test(of_several_nodes_a_series_is_of_the_one_that_has_its_pod),
         TEST(of_those_who_share_all_are_named_or_none_is),
         TEST(who_shares_idles_for_sure_only_where_all_gpus_do),
         TEST(who_has_a_gpu_alone_idles_for_sure_by_its_name),
