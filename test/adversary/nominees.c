@@ -12,6 +12,8 @@
 
 _Atomic uint64_t nominees_judged;
 
+enum { PRIORITY_MAX = 1000000 };
+
 static const char gpu[] = "nvidia.com/gpu";
 
 static json_t *path_of(const json_t *object, const char *part, const char *key)
@@ -112,6 +114,11 @@ static bool has_only(const json_t *object, const char *members)
     return only;
 }
 
+static int64_t priority_of(const json_t *pod)
+{
+    return json_integer_value(path_of(pod, "spec", "priority"));
+}
+
 /* It waits, and asks for whole GPUs alone, in words that nobody reads in two ways. */
 static bool is_simple(const json_t *pod)
 {
@@ -123,7 +130,8 @@ static bool is_simple(const json_t *pod)
            has_only(json_object_get(meta, "labels"), "app ") &&
            has_only(json_object_get(meta, "annotations"), "sliced.dev/timeout ") &&
            has_only(json_object_get(pod, "spec"), "schedulerName containers priority ") &&
-           json_is_integer(path_of(pod, "spec", "priority")) && json_array_size(containers) == 1 &&
+           json_is_integer(path_of(pod, "spec", "priority")) && priority_of(pod) >= 0 &&
+           priority_of(pod) < PRIORITY_MAX && json_array_size(containers) == 1 &&
            has_only(json_object_get(resources, "limits"), "nvidia.com/gpu ") &&
            strcmp(text_of(pod, "status", "phase"), "Pending") == 0 && account_is_plain(pod) &&
            account_is_known_by_uid(pod) && account_ask(pod, gpu) > 0;
@@ -166,11 +174,6 @@ struct crowd {
     size_t n;
     bool unsure; /* of somebody nobody can tell whether he is one of them */
 };
-
-static int64_t priority_of(const json_t *pod)
-{
-    return json_integer_value(path_of(pod, "spec", "priority"));
-}
 
 static int by_rank(const void *a, const void *b)
 {
