@@ -161,7 +161,7 @@ static void remove_lower(struct sl_scratch *scratch, int32_t priority)
 }
 
 /* Raises now to the node's counters as they will be when the victims are gone and the nominated
- * pods are there, and where one of them finds no room until residents of lower priority are gone,
+ * pods are there, and where one of them finds room only when residents of lower priority are gone,
  * also to the counters without it: those before it need nobody to go. A pod that would not fit even
  * then will not come. */
 static void raise_to_nominated(struct sl_scratch *now, struct sl_pod *const *nominated, size_t n)
@@ -173,11 +173,15 @@ static void raise_to_nominated(struct sl_scratch *now, struct sl_pod *const *nom
     for (size_t i = 0; i < n; i++) {
         struct sl_ask ask;
         sl_pod_ask(nominated[i], &ask);
-        if (!sl_choose_on(&later, &ask, NULL, NULL) && !lower) {
+        if (sl_choose_on(&later, &ask, NULL, NULL) || lower) {
+            continue;
+        }
+        struct sl_scratch without = later;
+        remove_lower(&without, nominated[i]->priority);
+        lower = sl_choose_on(&without, &ask, NULL, NULL);
+        if (lower) {
             sl_scratch_raise(now, &later);
-            remove_lower(&later, nominated[i]->priority);
-            (void)sl_choose_on(&later, &ask, NULL, NULL);
-            lower = true;
+            later = without;
         }
     }
     sl_scratch_raise(now, &later);
