@@ -210,6 +210,22 @@ static void the_foremost_stand_even_where_many_kinds_wait(void **state)
     sl_plan_fronts_free(front, n);
 }
 
+/* Any of its resources, not the first alone. */
+static void who_waits_for_two_resources_stands_before_pods_for_either(void **state)
+{
+    struct sl_ask_item both[] = {{.key = 1, .count = 1}, {.key = 2, .count = 1}};
+    struct sl_ask_item one[] = {{.key = 3, .count = 1}, {.key = 2, .count = 1}};
+    struct sl_pod waits = {.items = both, .n_items = 2};
+    struct sl_pod asks = {.items = one, .n_items = 2};
+    const struct sl_plan_front front = {.pod = &waits};
+    (void)state;
+    assert_ptr_equal(sl_plan_front_item(&front, &asks), &one[1]);
+    one[1].key = 1;
+    assert_ptr_equal(sl_plan_front_item(&front, &asks), &one[1]);
+    one[1].key = 4;
+    assert_null(sl_plan_front_item(&front, &asks));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +238,7 @@ int main(void)
         PLAN_TEST(who_waits_for_a_stage_holds_no_node),
         PLAN_TEST(who_waits_holds_nodes_where_several_end),
         PLAN_TEST(who_has_too_many_constraints_holds_no_node),
+        PLAN_TEST(who_waits_for_two_resources_stands_before_pods_for_either),
         PLAN_TEST(the_foremost_stand_even_where_many_kinds_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
