@@ -27,7 +27,7 @@ static const struct sl_view *view_of(const struct sl_telemetry *telemetry, const
     return at == SL_NODE_NONE ? NULL : snapshot->view[at];
 }
 
-/* Whom a series of the node names, sl_usage_pod_key(); 0: nobody for sure. */
+/* Returns the sl_usage_pod_key() of the pod that a series of the node names; 0: none for sure. */
 static uint64_t pod_of(const struct sl_telemetry *telemetry, const struct sl_view *view,
                        const struct sl_answer_series *metric)
 {

@@ -293,7 +293,7 @@ static struct labels labels_of(const struct desk *desk, unsigned gpu, const stru
     return labels;
 }
 
-/* Whom it names on the GPU, of which there may be several; false: no more. */
+/* Finds the next pod that the exporter names on the GPU; there may be several. False: no more. */
 static bool next_named(const struct desk *desk, unsigned gpu, unsigned *at,
                        const struct sitter **out)
 {

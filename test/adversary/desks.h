@@ -22,7 +22,7 @@ void desks_answer(json_t *result, int64_t range_us);
 /* The answer that was made last has been told, to its end or not. */
 void desks_told(bool whole);
 void desks_forget(void); /* the daemon knows nothing any more */
-/* What the daemon knows of GPUs, by device: of each desk's no more than it has, and its own. */
+/* Fails if the daemon lists more devices of a desk than it has, or misses one of its own. */
 void desks_check(const json_t *items);
 
 /* An exporter's page; NULL: the path is of none. The caller frees it. */

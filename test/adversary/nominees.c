@@ -27,7 +27,7 @@ static const char *text_of(const json_t *object, const char *part, const char *k
     return text == NULL ? "" : text;
 }
 
-/* What is free there is known to be so. */
+/* Does what is free on the node follow from what stands there? */
 static bool has_places(const json_t *node)
 {
     const json_t *labels = path_of(node, "metadata", "labels");
@@ -211,7 +211,8 @@ static struct crowd crowd_of(const char *node, const json_t *items, const json_t
     return crowd;
 }
 
-/* Of so many free GPUs. *all: there is room for all of them, else for the first of them. */
+/* Returns how many of the free GPUs the crowd leaves. *all: there is room for all its pods; else
+ * only the first of them count. */
 static int64_t left_by(const struct crowd *crowd, int64_t left, bool *all)
 {
     size_t i = 0;

@@ -1,5 +1,5 @@
-/* Of which node, GPU and pod a series tells. Its labels may be copies of a pod's, and say what the
- * pod's author likes. */
+/* The node, GPU and pod of a series. Its labels may be copies of a pod's, and say what the pod's
+ * author likes. */
 #include "telemetry_rig.h"
 
 static struct sl_node *shared_node(const char *name)

@@ -177,7 +177,7 @@ static void a_silent_unit_loses_its_place_to_one_that_is_told_of(void **state)
     sl_units_free(&units);
 }
 
-/* Of a node whose labels say nothing. */
+/* The node's labels say nothing. */
 static void gpus_of_an_unknown_node_are_found_beside_invented_instances(void **state)
 {
     struct sl_units units = units_of(1000);

@@ -142,7 +142,7 @@ static void who_waits_behind_others_stands_before_later_pods(void **state)
     assert_behind(rig, false, 0, rig->now_us - SECONDS(200));
 }
 
-/* What is held by something else than units keeps none from others. */
+/* A pod that waits for something else than units keeps no node from others. */
 static void who_waits_for_a_stage_holds_no_node(void **state)
 {
     struct plan_rig *rig = *state;
