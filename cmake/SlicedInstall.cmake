@@ -1,9 +1,9 @@
-# What "cmake --install" puts where, and the Debian package of CPack.
+# Says where "cmake --install" puts things, and makes the Debian package by CPack.
 
 include(GNUInstallDirs)
 
 install(TARGETS sliced slicesim kubectl-sliced RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-# What is shipped has no table that an overflow could write.
+# The programs that are shipped have no table that an overflow could write.
 foreach(program sliced slicesim kubectl-sliced)
     target_link_options(${program} PRIVATE -Wl,-z,relro,-z,now)
 endforeach()

@@ -54,6 +54,7 @@ enum {
     SL_CONSTRAINT_VALUES_MAX = 512,
     SL_CONSTRAINT_TOLERATIONS_MAX = 64,
     SL_CONSTRAINT_TEXT_MAX = 8192,
+    SL_CONSTRAINTS_OF_A_LOOK = 4, /* expressions and values that cost as much as a look at a node */
 };
 
 /* The constraints of one pod; immutable, in the pod's own allocation. */
@@ -72,5 +73,12 @@ struct sl_constraints {
     int64_t memory_bytes;
     uint64_t digest; /* of all members above: equal constraints have equal digests */
 };
+
+/* Returns what a check of the constraints costs beside the look at the node, in such looks. NULL is
+ * allowed. */
+static inline uint32_t sl_constraints_looks(const struct sl_constraints *constraints)
+{
+    return constraints == NULL ? 0 : constraints->weight / SL_CONSTRAINTS_OF_A_LOOK;
+}
 
 #endif

@@ -95,6 +95,25 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
  * from from_us on show the pods that are there; what these use, and hold, stays known. */
 void sl_usage_restart(struct sl_usage_unit *unit, int64_t from_us);
 
+/* ---- what a node can have ---- */
+
+/* How many GPUs at most, 1 to SL_NODE_DEVICES_MAX: as many as the label tells, are listed or are
+ * allocatable, since labels may lag. */
+unsigned sl_usage_gpus(const struct sl_node *node);
+
+/* How many instances at most that GPU can be cut into. gpu: its index; uuid: may be empty: by UUID
+ * where both say one. */
+unsigned sl_usage_instances(const struct sl_node *node, int64_t gpu, const char *uuid);
+
+/* Does the cluster know of that GPU, 0 or above, and the node offer instances of that profile?
+ * instance: the driver's number of it, below 0: the GPU itself, whose profile does not count. */
+bool sl_usage_expects(const struct sl_node *node, int64_t gpu, const char *uuid, int64_t instance,
+                      const char *profile);
+
+/* May its GPUs have instances? Otherwise a series' label GPU_I_ID is a pod's, and would hide the
+ * GPU. */
+bool sl_usage_has_instances(const struct sl_node *node);
+
 /* ---- pods ---- */
 
 enum { SL_USAGE_NAMES_MAX = 32 }; /* of pods on one GPU or MIG instance */
@@ -135,6 +154,7 @@ struct sl_usage_said {
     const uint64_t *elsewhere; /* n_elsewhere pods that other units of the node name for sure, one
                                   time for each: who has all its units there is not meant here */
     size_t n_elsewhere;
+    bool more; /* labels say more than there is place for here: nobody is named for sure */
 };
 
 /* Returns the sl_usage_pod_key() of the pod that a series of the view's node names; 0: nobody for
@@ -143,9 +163,20 @@ struct sl_usage_said {
  * has the GPU. *doubt: several are said, and nothing tells which it is. */
 uint64_t sl_usage_named(const struct sl_view *view, const struct sl_usage_said *said, bool *doubt);
 
+/* A node that a label of a series names, and whom the series names there, sl_usage_named(). */
+struct sl_usage_home {
+    const struct sl_view *view;
+    uint64_t pod; /* 0: nobody for sure */
+};
+
+/* Returns the home of a series, of n that its labels say, which may name a node more than once;
+ * NULL: nobody knows, or n is 0. A label may be a copy of a pod's: of several nodes it is the one
+ * that has the pod. */
+const struct sl_usage_home *sl_usage_home(const struct sl_usage_home *home, size_t n);
+
 /* Takes from n rows of the view's node the names that do not count: of pods that cannot have that
- * GPU or instance, and, where pods share GPUs, all of them until each of the pods is named on as
- * many as it holds. Before sl_usage_pod() and sl_usage_charge(). */
+ * GPU or instance, and, where pods share GPUs, all of theirs until each of them that is not set
+ * aside is named. Before sl_usage_pod() and sl_usage_charge(). */
 void sl_usage_agree(const struct sl_view *view, struct sl_usage_row *row, size_t n);
 
 /* MiB that the pod of that key uses, where somebody tells it; else -1. */

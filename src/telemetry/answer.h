@@ -14,9 +14,9 @@ enum {
 };
 #define SL_ANSWER_TIME_MAX_S 4e9 /* later samples are as none */
 
-/* What all labels say that may name a pod, or its namespace. Prometheus keeps its own label "pod"
- * and calls the exporter's "exported_pod", or "exported_exported_pod" where that is there too; and
- * dcgm-exporter may copy a pod's labels. So no label is surely the exporter's own. */
+/* The values of all labels that may name a pod, or its namespace. Prometheus keeps its own label
+ * "pod" and calls the exporter's "exported_pod", or "exported_exported_pod" where that is there
+ * too; and dcgm-exporter may copy a pod's labels. So no label is surely the exporter's own. */
 struct sl_answer_names {
     char text[SL_ANSWER_NAMES][SL_LABEL_TEXT_MAX];
     bool more; /* there are more than that */

@@ -27,12 +27,13 @@ static const struct sl_view *view_of(const struct sl_telemetry *telemetry, const
     return at == SL_NODE_NONE ? NULL : snapshot->view[at];
 }
 
-/* Whom a series of the node names, sl_usage_pod_key(); 0: nobody for sure. */
+/* Returns the sl_usage_pod_key() of the pod that a series of the node names; 0: none for sure. */
 static uint64_t pod_of(const struct sl_telemetry *telemetry, const struct sl_view *view,
                        const struct sl_answer_series *metric)
 {
     /* Prometheus adds the name of the exporter's own pod; on an exporter's page there is none. */
-    struct sl_usage_said said = {.others = telemetry->node == NULL};
+    struct sl_usage_said said = {.others = telemetry->node == NULL,
+                                 .more = metric->pod.more || metric->namespace.more};
     for (size_t i = 0; i < SL_ANSWER_NAMES; i++) {
         said.pod[i] = sl_str_of(metric->pod.text[i]);
         said.namespace[i] = sl_str_of(metric->namespace.text[i]);
@@ -46,45 +47,26 @@ static uint64_t pod_of(const struct sl_telemetry *telemetry, const struct sl_vie
             sl_units_node(&telemetry->units, sl_str_of(view->node->name)),
             number_of(metric->gpu, -2), number_of(metric->instance, -1),
             telemetry->config->telemetry.gap_us, elsewhere, SL_UNITS_OF_NODE_MAX);
-        pod = said.n_elsewhere == 0 ? 0 : sl_usage_named(view, &said, &doubt);
+        pod = sl_usage_named(view, &said, &doubt);
     }
-    return metric->pod.more || metric->namespace.more ? 0 : pod;
+    return pod;
 }
 
-/* The node of a series: whose exporter was asked, whatever labels say, else the one that they name;
- * NULL: none. A label may be a copy of a pod's: of several nodes it is the one that has the pod. */
-static const struct sl_view *node_of(const struct sl_telemetry *telemetry,
-                                     const struct sl_answer_series *metric)
+/* The node of a series, and whom it names there, in out[]; NULL: none. Whose exporter was asked has
+ * it, whatever labels say. */
+static const struct sl_usage_home *home_of(const struct sl_telemetry *telemetry,
+                                           const struct sl_answer_series *metric,
+                                           struct sl_usage_home out[SL_ANSWER_LABELS])
 {
-    const struct sl_view *first = NULL;
-    const struct sl_view *having = NULL;
-    unsigned n_having = 0;
-    bool several = false;
-    if (telemetry->node != NULL) {
-        return view_of(telemetry, telemetry->node);
-    }
+    const char *asked = telemetry->node;
+    size_t n = 0;
     for (size_t i = 0; i < SL_ANSWER_LABELS; i++) {
-        const struct sl_view *view = view_of(telemetry, metric->node[i]);
-        several = several || (first != NULL && view != NULL && view != first);
-        first = first == NULL ? view : first;
+        const struct sl_view *view = view_of(telemetry, asked == NULL ? metric->node[i] : asked);
+        if (view != NULL && (n == 0 || view != out[n - 1].view)) {
+            out[n++] = (struct sl_usage_home){view, pod_of(telemetry, view, metric)};
+        }
     }
-    for (size_t i = 0; several && i < SL_ANSWER_LABELS; i++) {
-        const struct sl_view *view = view_of(telemetry, metric->node[i]);
-        bool has = view != NULL && view != having && pod_of(telemetry, view, metric) != 0;
-        n_having += has;
-        having = has ? view : having;
-    }
-    return !several ? first : n_having == 1 ? having : NULL;
-}
-
-/* Otherwise a label GPU_I_ID is a pod's, and would hide its GPU. */
-static bool offers_instances(const struct sl_node *node)
-{
-    bool offers = node->model != NULL; /* it may be cut by and by */
-    for (unsigned i = 0; i < node->n_pools; i++) {
-        offers = offers || node->pool[i].kind == SL_KIND_MIG || node->pool[i].profile != NULL;
-    }
-    return offers;
+    return sl_usage_home(out, n);
 }
 
 /* The unit of a series; NULL when the series is of no use. Power is the GPU's, also where it is
@@ -92,7 +74,7 @@ static bool offers_instances(const struct sl_node *node)
 static struct sl_unit *unit_of(struct sl_telemetry *telemetry, const struct sl_view *view,
                                const struct sl_answer_series *metric)
 {
-    bool of_gpu = telemetry->kind.figure == SL_FIGURE_POWER || !offers_instances(view->node);
+    bool of_gpu = telemetry->kind.figure == SL_FIGURE_POWER || !sl_usage_has_instances(view->node);
     const struct sl_unit_claim claim = {.node = view->node,
                                         .gpu = number_of(metric->gpu, -2),
                                         .instance = of_gpu ? -1 : number_of(metric->instance, -1),
@@ -120,13 +102,14 @@ static bool series_take(void *context, const struct sl_answer_series *metric)
     if (!sl_question_kind(telemetry->config, metric->name, &telemetry->kind)) {
         return false;
     }
-    const struct sl_view *view = node_of(telemetry, metric);
-    if (view == NULL) {
+    struct sl_usage_home homes[SL_ANSWER_LABELS];
+    const struct sl_usage_home *home = home_of(telemetry, metric, homes);
+    if (home == NULL) {
         telemetry->stats.strangers++;
         return false;
     }
-    telemetry->pod = pod_of(telemetry, view, metric);
-    telemetry->unit = unit_of(telemetry, view, metric);
+    telemetry->pod = home->pod;
+    telemetry->unit = unit_of(telemetry, home->view, metric);
     return telemetry->unit != NULL;
 }
 

@@ -12,7 +12,7 @@
 
 enum { URL_MAX_BYTES = 4096, SLOW_AT_ONCE = SL_EXPORTERS_AT_ONCE * 3 / 4, OWED = 2 };
 
-/* Of one node; in a line, or at a place. Times are of the monotonic clock. */
+/* One node's exporter; it stands in a line, or at a place. Times are of the monotonic clock. */
 struct sl_exporter {
     struct sl_exporter *next; /* in its line */
     int64_t due_us;           /* it is not asked before */
@@ -316,7 +316,7 @@ static void exporters_go_on(struct sl_telemetry *telemetry)
     }
 }
 
-/* Of each exporter that was asked, its last answer counts. */
+/* Counts the last answer of each exporter that was asked. */
 static void count_outcomes(struct sl_telemetry *telemetry)
 {
     const struct sl_exporters *all = telemetry->exporters;

@@ -14,7 +14,7 @@ struct sl_hour;
 struct sl_hour *sl_hour_new(struct sl_client *client, const struct sl_config *config);
 void sl_hour_free(struct sl_hour *hour); /* NULL is allowed */
 
-/* What is known by now; the reader counts as somebody who looks. Any thread. */
+/* Copies what is known by now; the reader counts as somebody who looks. Any thread. */
 void sl_hour_read(struct sl_hour *hour, struct sl_history *out);
 
 #endif

@@ -68,63 +68,6 @@ static bool is_older(const struct sl_unit *unit, int64_t before_us)
     return unit->energy.last_us < before_us && sampled_us(unit) < before_us;
 }
 
-/* ---- what a node can have ---- */
-
-/* The label's GPUs, those that are listed, or those that are allocatable: labels may lag. */
-static unsigned gpus_of(const struct sl_node *node)
-{
-    int64_t n = node->partition.n_gpus;
-    n = node->n_devices > n ? node->n_devices : n;
-    for (unsigned i = 0; i < node->n_pools; i++) {
-        const struct sl_pool *pool = &node->pool[i];
-        n = pool->kind == SL_KIND_WHOLE && pool->capacity > n ? pool->capacity : n;
-    }
-    return n > 0 && n < SL_UNIT_GPU_MAX ? (unsigned)n : SL_UNIT_GPU_MAX;
-}
-
-/* NULL: no such GPU is listed. */
-static const struct sl_device *device_of(const struct sl_node *node, int64_t gpu, const char *uuid)
-{
-    const struct sl_device *found = NULL;
-    for (unsigned i = 0; i < node->n_devices; i++) {
-        const struct sl_device *device = &node->device[i];
-        bool both = device->uuid != NULL && uuid[0] != '\0';
-        bool same = both ? strcmp(device->uuid, uuid) == 0 : device->index == gpu;
-        found = same ? device : found;
-    }
-    return found;
-}
-
-static const struct sl_mig_model *model_of(const struct sl_node *node, int64_t gpu,
-                                           const char *uuid)
-{
-    const struct sl_device *device = device_of(node, gpu, uuid);
-    return device == NULL ? node->model : device->model;
-}
-
-/* Does the cluster know of the GPU, and offers the node instances of that profile? */
-static bool is_expected(const struct sl_node *node, int64_t gpu, const char *uuid, int64_t instance,
-                        const char *profile)
-{
-    const struct sl_mig_model *model = model_of(node, gpu, uuid);
-    bool known = node->n_devices == 0 ? gpu < gpus_of(node) : device_of(node, gpu, uuid) != NULL;
-    bool offered = instance < 0;
-    for (unsigned i = 0; i < node->n_pools && model != NULL && !offered; i++) {
-        const struct sl_mig_profile *pool = node->pool[i].profile;
-        offered = pool != NULL && pool == sl_mig_profile_find(model, sl_str_of(profile));
-    }
-    return known && offered;
-}
-
-static unsigned instances_of(const struct sl_mig_model *model)
-{
-    unsigned most = model == NULL ? SL_MIG_INSTANCES_MAX - 1 : 1;
-    for (unsigned i = 0; model != NULL && i < model->n_profiles; i++) {
-        most = model->profiles[i].max_count > most ? model->profiles[i].max_count : most;
-    }
-    return most;
-}
-
 /* ---- places ---- */
 
 enum lack { NOTHING, OF_INSTANCES, OF_GPUS, OF_UNITS };
@@ -140,12 +83,12 @@ static enum lack lack_of(const struct sl_unit_node *home, const struct sl_unit_c
         n++;
     }
     if (claim->instance >= 0 &&
-        instances >= instances_of(model_of(claim->node, claim->gpu, claim->uuid))) {
+        instances >= sl_usage_instances(claim->node, claim->gpu, claim->uuid)) {
         return OF_INSTANCES;
     }
-    return (unsigned)__builtin_popcountll(gpus) > gpus_of(claim->node) ? OF_GPUS
-           : n >= SL_UNITS_OF_NODE_MAX                                 ? OF_UNITS
-                                                                       : NOTHING;
+    return (unsigned)__builtin_popcountll(gpus) > sl_usage_gpus(claim->node) ? OF_GPUS
+           : n >= SL_UNITS_OF_NODE_MAX                                       ? OF_UNITS
+                                                                             : NOTHING;
 }
 
 /* May the newcomer have the unit's place? */
@@ -155,8 +98,8 @@ static bool gives_way(const struct sl_unit *unit, const struct sl_unit_claim *cl
     bool here = unit->gpu == claim->gpu;
     bool in_the_way =
         lack == OF_INSTANCES ? here && unit->instance >= 0 : lack == OF_UNITS || !here;
-    bool invented =
-        expected && !is_expected(claim->node, unit->gpu, unit->uuid, unit->instance, unit->profile);
+    bool invented = expected && !sl_usage_expects(claim->node, unit->gpu, unit->uuid,
+                                                  unit->instance, unit->profile);
     return in_the_way && (invented || is_older(unit, claim->silent_us));
 }
 
@@ -173,7 +116,7 @@ static bool make_place(struct sl_units *units, struct sl_unit_node *home,
                        const struct sl_unit_claim *claim)
 {
     bool expected =
-        is_expected(claim->node, claim->gpu, claim->uuid, claim->instance, claim->profile);
+        sl_usage_expects(claim->node, claim->gpu, claim->uuid, claim->instance, claim->profile);
     enum lack lack = lack_of(home, claim);
     while (lack != NOTHING) {
         struct sl_unit **link = &home->first;
@@ -192,7 +135,7 @@ static bool make_place(struct sl_units *units, struct sl_unit_node *home,
 struct sl_unit *sl_units_add(struct sl_units *units, const struct sl_unit_claim *claim)
 {
     struct sl_str name = sl_str_of(claim->node->name);
-    if (claim->gpu < 0 || claim->gpu >= SL_UNIT_GPU_MAX || claim->instance < -1 ||
+    if (claim->gpu < 0 || claim->gpu >= SL_NODE_DEVICES_MAX || claim->instance < -1 ||
         claim->instance > INT16_MAX) {
         return NULL;
     }

@@ -10,7 +10,6 @@
 enum {
     SL_UNIT_UUID_MAX = 64,
     SL_UNIT_PROFILE_MAX = 24,
-    SL_UNIT_GPU_MAX = 64,
     SL_UNITS_OF_NODE_MAX = 128, /* 16 GPUs in seven instances each, whatever the node is said to
                                    have: who tells of more takes none of the other nodes' places */
 };

@@ -18,12 +18,13 @@
 #include "adversary/hooks.h"
 #include "adversary/machines.h"
 #include "adversary/moves.h"
+#include "adversary/nominees.h"
 #include "adversary/threads.h"
 #include "adversary/usage.h"
 #include "adversary/world.h"
 #include "chaos/wrap.h"
 
-enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 27 };
+enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 28 };
 /* Of an empty cluster: Events that are remembered, hash tables that have grown, and buffers for the
  * pages of exporters. */
 enum { KEPT_BYTES = 4 << 20, MEASURES_BYTES = 8 << 20 };
@@ -72,7 +73,7 @@ static const char *const count_names[] = {
     "relists",       "leaderships",   "checks",          "Events",
     "restarts",      "cuts ordered",  "cuts ended",      "entries too early",
     "pods rejected", "shares judged", "beyond asks",     "idlers ended",
-    "idlers seen",   "estimates",     "watches"};
+    "idlers seen",   "estimates",     "watches",         "left to nominees"};
 
 static void gather(struct sums *sums, uint64_t steps)
 {
@@ -102,7 +103,8 @@ static void gather(struct sums *sums, uint64_t steps)
                                       usage_counts.ended,
                                       usage_counts.idlers,
                                       move_counts.estimates,
-                                      move_counts.watches};
+                                      move_counts.watches,
+                                      nominees_judged};
     for (unsigned i = 0; i < COUNTS_MAX; i++) {
         sums->count[i] = all[i];
     }

@@ -106,8 +106,8 @@ static void ask(struct question *question, const char *user, const char *namespa
     json_decref(body);
 }
 
-/* Whose turn it is is answered in no time; what passes in between is the same in every run, unless
- * a turn does not come. */
+/* Waits until all are answered. The clock does not depend on how long that takes, unless an answer
+ * does not come. */
 static void await_answers(struct question *question, unsigned n)
 {
     unsigned left = 0;

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "adversary/account.h"
+#include "adversary/checks.h"
 #include "adversary/fake_time.h"
 #include "adversary/kubelet.h"
 #include "adversary/verbs.h"
+#include "util/clock.h"
 
 enum {
     DESKS = 2,
@@ -34,6 +36,12 @@ struct desk {
     bool old;    /* the exporter's labels are pod_name and pod_namespace */
     bool target; /* Prometheus knows the exporter's own pod by these names, too */
     enum { EACH, ONE, NOBODY } names;
+    /* INVENTS: tells of GPUs that it has not; POSES: as if it were another's, where it is asked */
+    enum { HONEST, INVENTS, POSES } lies;
+    struct rng rng;  /* of what it makes up */
+    int64_t told_us; /* when its last answer was told */
+    unsigned n_told; /* how many of the last ones, to their ends, of a node that is known */
+    bool telling;    /* it is in the answer that is under way */
     struct sitter sitter[SITTERS];
 };
 
@@ -57,11 +65,14 @@ void desk_add(struct rng *rng)
         return;
     }
     static const unsigned names[] = {EACH, ONE, ONE, ONE, NOBODY};
+    static const unsigned lies[] = {HONEST, HONEST, INVENTS, INVENTS, POSES};
     bool shared = rng_chance(rng, 70);
     *desk = (struct desk){.shared = shared,
                           .old = rng_chance(rng, 30),
                           .target = rng_chance(rng, 60),
-                          .names = rng_pick(rng, names)};
+                          .names = rng_pick(rng, names),
+                          .lies = rng_pick(rng, lies),
+                          .rng = {rng_next(rng)}};
     (void)snprintf(desk->name, sizeof(desk->name), "desk%u", (unsigned)(desk - desks));
     const char *count = shared ? "8" : "2";
     world_put(
@@ -185,7 +196,8 @@ void desk_sit(struct rng *rng)
     unsigned number = ++born;
     (void)snprintf(sitter->name, sizeof(sitter->name), "v%u", number % 300);
     (void)snprintf(sitter->uid, sizeof(sitter->uid), "11111111-0000-4000-a000-%012u", number);
-    sitter->works = rng_chance(rng, sitter->gpu == 0 ? 60 : 5); /* or both would be busy */
+    /* or both would be busy; who speaks for others says nothing right of its own */
+    sitter->works = rng_chance(rng, sitter->gpu == 0 ? 60 : 5) && desk->lies != POSES;
     sitter->came_us = fake_time_world_us();
     moves_put_few(json_pack("{s:{s:s, s:s, s:s, s:s, s:o}, s:{s:s, s:i, s:[{s:s, s:s, s:{s:{s:s}, "
                             "s:{s:s}}}]}, s:{s:s}}",
@@ -281,7 +293,7 @@ static struct labels labels_of(const struct desk *desk, unsigned gpu, const stru
     return labels;
 }
 
-/* Whom it names on the GPU, of which there may be several; false: no more. */
+/* Finds the next pod that the exporter names on the GPU; there may be several. False: no more. */
 static bool next_named(const struct desk *desk, unsigned gpu, unsigned *at,
                        const struct sitter **out)
 {
@@ -336,7 +348,7 @@ static json_t *scraped(const struct desk *desk, const struct labels *labels)
 }
 
 static void add_series(const struct desk *desk, unsigned gpu, const struct labels *labels,
-                       int64_t range_us, json_t *result)
+                       int64_t range_us, int64_t ahead_us, json_t *result)
 {
     int64_t now_us = fake_time_world_us();
     for (unsigned busy = 0; busy < 2; busy++) {
@@ -346,13 +358,85 @@ static void add_series(const struct desk *desk, unsigned gpu, const struct label
         at_us -= at_us % (STEP_S * second_us);
         for (; at_us <= now_us; at_us += STEP_S * second_us) {
             const char *value = busy == 0 ? "500" : is_busy(desk, gpu, at_us) ? "90" : "0";
-            (void)json_array_append_new(values, json_pack("[f, s]", (double)at_us / 1e6, value));
+            (void)json_array_append_new(
+                values, json_pack("[f, s]", (double)(at_us + ahead_us) / 1e6, value));
         }
         (void)json_object_set_new(
             metric, "__name__",
             json_string(busy == 0 ? "DCGM_FI_DEV_FB_USED" : "DCGM_FI_DEV_GPU_UTIL"));
         (void)json_array_append_new(result,
                                     json_pack("{s:o, s:o}", "metric", metric, "values", values));
+    }
+}
+
+/* ---- what it makes up ---- */
+
+/* By how much the clock of a series is ahead. */
+static int64_t apart(struct rng *rng)
+{
+    static const int64_t apart_s[] = {0, 0, 2, -2, 60, -60, 3600, -3600};
+    return rng_pick(rng, apart_s) * second_us;
+}
+
+/* A series of a GPU that the node has not, which may name a pod of another node; or (poses) of a
+ * GPU of another node, where that pod would sit idle. */
+static struct labels make_up(struct desk *desk, bool poses)
+{
+    static const char *const gpus[] = {"2", "3", "17", "63", "64", "100000", "-1", ""};
+    static const char *const others[] = {"t0", "t1", "t2", "nowhere"};
+    struct rng *rng = &desk->rng;
+    const struct desk *other = &desks[(desk - desks + 1) % DESKS];
+    const struct sitter *sitter = &other->sitter[rng_below(rng, SITTERS)];
+    const char *name =
+        other->name[0] == '\0' || rng_chance(rng, 40) ? rng_pick(rng, others) : other->name;
+    const char *gpu =
+        poses ? rng_pick(rng, ((const char *const[]){"0", "1"})) : rng_pick(rng, gpus);
+    struct labels labels = {.n = 0};
+    char uuid[64];
+    (void)snprintf(uuid, sizeof(uuid), "GPU-%s-%s", poses ? name : "none", gpu);
+    add(&labels, "gpu", gpu);
+    add(&labels, "UUID", uuid);
+    add(&labels, "Hostname", poses ? name : desk->name);
+    if (rng_chance(rng, 30)) {
+        add(&labels, "GPU_I_ID", gpu);
+        add(&labels, "GPU_I_PROFILE", "1g.5gb");
+    }
+    if (sitter->name[0] != '\0' && rng_chance(rng, 60)) {
+        add(&labels, "namespace", "team-a");
+        add(&labels, "pod", sitter->name);
+    }
+    return labels;
+}
+
+static void invent(struct desk *desk, int64_t range_us, json_t *result)
+{
+    for (unsigned n = desk->lies == INVENTS ? rng_below(&desk->rng, 4) : 0; n > 0; n--) {
+        struct labels labels = make_up(desk, false);
+        add_series(desk, GPUS, &labels, range_us, apart(&desk->rng), result);
+    }
+}
+
+static bool is_known(const struct desk *desk)
+{
+    const struct thing *node = world_find(WORLD_NODES, "", desk->name);
+    return node != NULL && node->seen != NULL;
+}
+
+void desks_told(bool whole)
+{
+    for (unsigned i = 0; i < DESKS; i++) {
+        if (desks[i].telling) {
+            desks[i].told_us = fake_time_world_us();
+            desks[i].n_told = whole && is_known(&desks[i]) ? desks[i].n_told + 1 : 0;
+        }
+        desks[i].telling = false;
+    }
+}
+
+void desks_forget(void)
+{
+    for (unsigned i = 0; i < DESKS; i++) {
+        desks[i].n_told = 0;
     }
 }
 
@@ -363,14 +447,18 @@ void desks_answer(json_t *result, int64_t range_us)
         const struct sitter *sitter = NULL;
         unsigned at = 0;
         let_go(desk);
-        while (desk->name[0] != '\0' && next_named(desk, i % GPUS, &at, &sitter)) {
+        desk->telling = desk->name[0] != '\0';
+        invent(desk, range_us, result);
+        while (desk->telling && next_named(desk, i % GPUS, &at, &sitter)) {
             struct labels labels = labels_of(desk, i % GPUS, sitter);
-            add_series(desk, i % GPUS, &labels, range_us, result);
+            add_series(desk, i % GPUS, &labels, range_us, 0, result);
         }
+        invent(desk, range_us, result);
     }
 }
 
-static size_t put_lines(const struct labels *labels, bool busy, char *out, size_t size)
+static size_t put_lines(const struct labels *labels, bool busy, int64_t ahead_us, char *out,
+                        size_t size)
 {
     size_t len = 0;
     for (unsigned metric = 0; metric < 2; metric++) {
@@ -380,17 +468,37 @@ static size_t put_lines(const struct labels *labels, bool busy, char *out, size_
             len += (size_t)snprintf(out + len, size - len, "%s%s=\"%s\"", i == 0 ? "" : ",",
                                     labels->pair[i].key, labels->pair[i].value);
         }
-        len += (size_t)snprintf(out + len, size - len, "} %s\n",
+        len += (size_t)snprintf(out + len, size - len, "} %s",
                                 metric == 0 ? "500"
                                 : busy      ? "90"
                                             : "0");
+        if (ahead_us != 0) {
+            long long at_ms = (fake_time_world_us() + ahead_us) / 1000;
+            len += (size_t)snprintf(out + len, size - len, " %lld", at_ms);
+        }
+        len += (size_t)snprintf(out + len, size - len, "\n");
+    }
+    return len;
+}
+
+enum { SERIES_BYTES = 2 * 24 * 140 };
+
+static size_t put_lies(struct desk *desk, char *out, size_t size)
+{
+    size_t len = 0;
+    unsigned n = desk->lies == HONEST ? 0 : rng_below(&desk->rng, 4);
+    for (; n > 0 && len + SERIES_BYTES < size; n--) {
+        struct labels labels = make_up(desk, desk->lies == POSES);
+        len += put_lines(&labels, false, apart(&desk->rng), out + len, size - len);
     }
     return len;
 }
 
 char *desks_page(const char *path)
 {
-    enum { SERIES_BYTES = 2 * 24 * 140 };
+    for (unsigned d = 0; d < DESKS; d++) {
+        desks[d].telling = false; /* an answer that was lost was never told */
+    }
     for (unsigned d = 0; d < DESKS; d++) {
         struct desk *desk = &desks[d];
         char *text = NULL;
@@ -400,16 +508,49 @@ char *desks_page(const char *path)
             continue;
         }
         text = calloc(1, PAGE_BYTES);
+        desk->telling = text != NULL;
+        len += text == NULL ? 0 : put_lies(desk, text, PAGE_BYTES);
         for (unsigned gpu = 0; gpu < GPUS && text != NULL; gpu++) {
             const struct sitter *sitter = NULL;
             unsigned at = 0;
             while (len + SERIES_BYTES < PAGE_BYTES && next_named(desk, gpu, &at, &sitter)) {
                 struct labels labels = labels_of(desk, gpu, sitter);
-                len += put_lines(&labels, is_busy(desk, gpu, fake_time_world_us()), text + len,
+                len += put_lines(&labels, is_busy(desk, gpu, fake_time_world_us()), 0, text + len,
                                  PAGE_BYTES - len);
             }
         }
+        (void)(text == NULL ? 0 : put_lies(desk, text + len, PAGE_BYTES - len));
         return text;
     }
     return NULL;
+}
+
+/* ---- what is known of it ---- */
+
+void desks_check(const json_t *items)
+{
+    enum { SURE = 3 }; /* the first may have been passed over, for the node was news */
+    /* else all that it hears is too old, or of a time to come, and holds no place */
+    bool right = llabs(sl_clock_real_us() - fake_time_world_us()) < 3 * second_us;
+    for (unsigned i = 0; i < DESKS; i++) {
+        unsigned real = 0;
+        unsigned all = 0;
+        size_t k = 0;
+        const json_t *item = NULL;
+        json_array_foreach(items, k, item)
+        {
+            const char *node = json_string_value(json_object_get(item, "node"));
+            json_int_t gpu = json_integer_value(json_object_get(item, "gpu"));
+            bool here =
+                node != NULL && desks[i].name[0] != '\0' && strcmp(node, desks[i].name) == 0;
+            all += here;
+            real += here && gpu >= 0 && gpu < GPUS;
+        }
+        bool fresh = is_known(&desks[i]) && right && desks[i].n_told >= SURE &&
+                     desks[i].told_us > fake_time_world_us() - 60 * second_us;
+        if (all > GPUS || (fresh && real < GPUS)) {
+            check_failed("%s tells of its %u GPUs: %u are known, %u of them its own", desks[i].name,
+                         (unsigned)GPUS, all, real);
+        }
+    }
 }

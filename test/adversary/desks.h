@@ -1,6 +1,7 @@
 /* Nodes of two GPUs, whole or shared, on each of which some pods work and some only sit. Their
  * exporter says whose a GPU is, and copies the labels of that pod, which its author has written so
- * that they pass for the exporter's word. All with the world's lock. */
+ * that they pass for the exporter's word. Some exporters tell of GPUs that the node has not, or of
+ * another node's. All with the world's lock. */
 #ifndef SLICED_ADVERSARY_DESKS_H
 #define SLICED_ADVERSARY_DESKS_H
 
@@ -18,6 +19,12 @@ void desk_relabel(struct rng *rng);
 
 /* Adds the series of all of them to an answer of Prometheus. */
 void desks_answer(json_t *result, int64_t range_us);
+/* The answer that was made last has been told, to its end or not. */
+void desks_told(bool whole);
+void desks_forget(void); /* the daemon knows nothing any more */
+/* Fails if the daemon lists more devices of a desk than it has, or misses one of its own. */
+void desks_check(const json_t *items);
+
 /* An exporter's page; NULL: the path is of none. The caller frees it. */
 char *desks_page(const char *path);
 

@@ -445,7 +445,11 @@ static bool carry_on(struct sl_client *client, struct rng *rng, struct call *cal
         world_told_nonsense();
     }
     line[len] = '\n'; /* in the place of the NUL */
-    bool whole = stream(rng, call, line, len + 1, cut, &err);
+    size_t told = cut ? rng_next(rng) % (len + 1) : len + 1;
+    if (cut && told + 1 >= len) { /* its object is whole: it counts, though the line does not end */
+        world_told_nonsense();
+    }
+    bool whole = stream(rng, call, line, told, false, &err) && !cut;
     free(line);
     if (!whole) {
         struct sl_reply reply = {.status = 0, .err = err};

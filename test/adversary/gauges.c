@@ -451,6 +451,7 @@ static bool is_known(const struct gauge *gauge)
 
 void gauges_told(bool whole)
 {
+    desks_told(whole);
     for (size_t i = 0; i < GAUGES; i++) {
         for (size_t k = 0; k < told[i].n && whole && is_known(&gauges[i]); k++) {
             take(&gauges[i], &told[i].sample[k]);
@@ -472,6 +473,7 @@ const struct sample *gauge_read(const struct gauge *gauge, size_t i)
 
 void gauges_clock_set(void)
 {
+    desks_forget();
     gauges_clock_set_us = fake_time_world_us();
     for (unsigned i = 0; i < GAUGES; i++) {
         if (gauges[i].n_read > gauges_window) { /* those before have left its window */
@@ -487,6 +489,7 @@ void gauges_clock_set(void)
 
 void gauges_forget(void)
 {
+    desks_forget();
     for (unsigned i = 0; i < GAUGES; i++) {
         gauges[i].n_read = 0;
         gauges[i].n_lost = 0;

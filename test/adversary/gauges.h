@@ -78,7 +78,7 @@ struct tenant *gauge_tenant(struct gauge *gauge, const char *uid); /* NULL: it i
 struct tenant *gauge_place(struct gauge *gauge, const json_t *pod);
 /* All that happens by now. */
 void gauges_act(struct rng *rng);
-/* What was read later than that the daemon has not judged yet. */
+/* The daemon has judged what was read until then. */
 extern int64_t gauges_judged_us;
 extern size_t gauges_window; /* samples that the daemon keeps of each */
 /* The i-th last sample that was read, and judged; NULL: there are fewer. */

@@ -140,7 +140,7 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *out)
     return __real_clock_gettime(id, out);
 }
 
-/* What the front proxy forwards comes from the API server. */
+/* The front proxy forwards requests of the API server only. */
 bool __wrap_sl_front_proxy_ok(struct sl_front_proxy *proxy, gnutls_session_t session,
                               struct sl_tls_peer *peer, bool *known, char *why, size_t size)
 {

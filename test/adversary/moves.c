@@ -13,6 +13,7 @@
 #include "adversary/gauges.h"
 #include "adversary/grammar.h"
 #include "adversary/hooks.h"
+#include "adversary/nominees.h"
 #include "adversary/usage.h"
 #include "adversary/verbs.h"
 #include "adversary/world.h"
@@ -352,7 +353,9 @@ void moves_settle(struct rig *rig)
     if (!rig_settle(rig)) {
         return;
     }
-    if (world.unsure) { /* only a list tells what the daemon knows */
+    /* Only a list tells what the daemon knows: the first takes out what was made up, and the second
+     * puts in what that kept out, being told with its UID. */
+    for (unsigned lists = world.unsure ? 2 : 0; lists > 0; lists--) {
         client_end_watches(client_latest(), true);
         world.unsure = false;
         (void)rig_settle(rig);
@@ -360,6 +363,7 @@ void moves_settle(struct rig *rig)
     if (!world.unsure) {
         check_all(rig);
         cuts_check(rig);
+        nominees_check(rig);
         if (rig_plays() == PLAY_USAGE) {
             usage_check(rig);
         }
@@ -505,6 +509,7 @@ const struct move moves[] = {
     {"add-node", MOVE_USER, 12, add_node, IN_ALL},
     {"touch-node", MOVE_USER, 6, touch_node, IN_ALL},
     {"delete-node", MOVE_ALONE, 2, delete_node, IN_ALL},
+    {"nominate", MOVE_SCHEDULER, 30, nominees_move, IN_ALL},
     {"change-job", MOVE_USER, 4, change_job, IN_ALL},
     {"carry-on", MOVE_ALONE, 60, carry_on, EVERYWHERE},
     {"round", MOVE_ALONE, 40, round_of_queue, EVERYWHERE},

@@ -89,7 +89,7 @@ static void write_config(struct rig *rig)
         "holdSeconds: %u, limits: [%s], headroom: [%s], overrides: [%s]}\n",
         rng_chance(rng, 50) ? 500 : 1 + rng_below(rng, 20), rng_chance(rng, 30) ? "true" : "false",
         rng_chance(rng, 30) ? "debug" : "info", rng_chance(rng, 50) ? "json" : "text",
-        rng_chance(rng, 92) || plain ? "true" : "false", rng_pick(rng, orders),
+        rng_chance(rng, 85) || plain ? "true" : "false", rng_pick(rng, orders),
         rng_pick(rng, gates), rng_pick(rng, schedulers), rng_chance(rng, 80) ? "true" : "false",
         rng_chance(rng, 80) ? "true" : "false", rng_chance(rng, 70) ? 256 : 1 + rng_below(rng, 4),
         rng_chance(rng, 80) ? 20000 : 1 + rng_below(rng, 8), rng_chance(rng, 50) ? "1h" : "168h",
@@ -185,6 +185,7 @@ void rig_begin(struct rig *rig, uint64_t seed, bool threads)
                                                     ? (struct sl_usage_reader){.context = NULL}
                                                     : sl_telemetry_reader(rig->telemetry)};
     sl_store_set_one_equal_share(rig->store, rig->config.gpushare.one_equal_share);
+    sl_store_heed_nominees(rig->store, !rig->config.queue.enabled);
     if (sl_cluster_start(rig->cluster, &err) < 0) {
         check_failed("the cluster does not start: %s", err.message);
     }

@@ -397,6 +397,9 @@ void usage_check(struct rig *rig)
         }
         world_lock();
         check_idlers(root);
+        if (i == 0) {
+            desks_check(json_object_get(root, "items"));
+        }
         world_unlock();
         json_decref(root);
         http_reply_free(&reply);

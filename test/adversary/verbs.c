@@ -9,7 +9,7 @@
 #include "adversary/grammar.h"
 #include "adversary/moves.h"
 
-enum { NODES_MAX = 32, NAME_MAX_BYTES = 300 };
+enum { NODES_MAX = 32, NAME_MAX_BYTES = 300, MOST = 90 };
 
 static const char *meta_of(const json_t *object, const char *key)
 {
@@ -28,13 +28,13 @@ static json_t *some_pod(struct rig *rig, bool *told)
     return pod;
 }
 
-static json_t *node_names(struct rig *rig)
+static json_t *node_names(struct rig *rig, unsigned percent)
 {
     json_t *names = json_array();
     world_lock();
     for (size_t i = 0; i < world.n[WORLD_NODES]; i++) {
         const struct thing *thing = &world.thing[WORLD_NODES][i];
-        if (thing->now != NULL && rng_chance(&rig->rng, 90)) {
+        if (thing->now != NULL && rng_chance(&rig->rng, percent)) {
             (void)json_array_append_new(names, json_string(thing->key + 1));
         }
     }
@@ -80,11 +80,12 @@ static json_t *post(struct rig *rig, const char *path, json_t *body)
     return root;
 }
 
-/* The names that passed, as an array; NULL: none were asked of. */
-static json_t *filter(struct rig *rig, json_t *pod, bool told)
+/* The names that passed, as an array; NULL: none were asked of. percent: of the nodes are asked of.
+ */
+static json_t *filter(struct rig *rig, json_t *pod, bool told, unsigned percent)
 {
     bool held = is_held(rig, pod, told);
-    json_t *body = json_pack("{s:O, s:o}", "Pod", pod, "NodeNames", node_names(rig));
+    json_t *body = json_pack("{s:O, s:o}", "Pod", pod, "NodeNames", node_names(rig, percent));
     json_t *root = post(rig, "/scheduler/filter", body);
     json_t *passed = json_incref(json_object_get(root, "NodeNames"));
     size_t n = json_array_size(passed);
@@ -103,7 +104,7 @@ void verbs_filter(struct rig *rig)
     bool told = false;
     json_t *pod = some_pod(rig, &told);
     if (pod != NULL) {
-        json_decref(filter(rig, pod, told));
+        json_decref(filter(rig, pod, told, MOST));
         json_decref(pod);
     }
 }
@@ -128,6 +129,16 @@ static void post_binding(struct rig *rig, json_t *pod, const char *node, bool to
     move_counts.binds++;
 }
 
+json_t *verbs_passed(struct rig *rig, json_t *pod)
+{
+    return filter(rig, pod, true, 100);
+}
+
+void verbs_bind(struct rig *rig, json_t *pod, const char *node)
+{
+    post_binding(rig, pod, node, true);
+}
+
 void verbs_schedule(struct rig *rig)
 {
     bool told = false;
@@ -138,7 +149,7 @@ void verbs_schedule(struct rig *rig)
         json_decref(pod);
         return;
     }
-    json_t *passed = filter(rig, pod, told);
+    json_t *passed = filter(rig, pod, told, MOST);
     size_t n = json_array_size(passed);
     if (n > 0) {
         json_t *body = json_pack("{s:O, s:O}", "Pod", pod, "NodeNames", passed);
@@ -156,7 +167,7 @@ void verbs_attack(struct rig *rig)
 {
     bool told = false;
     json_t *pod = some_pod(rig, &told);
-    json_t *names = node_names(rig);
+    json_t *names = node_names(rig, MOST);
     size_t n = json_array_size(names);
     if (pod != NULL && n > 0) {
         const json_t *node = json_array_get(names, rng_below(&rig->rng, (unsigned)n));

@@ -12,6 +12,11 @@ struct thing *moves_pick(struct rig *rig, enum world_kind kind);
  * many, or one of its name. Steals it. With the lock. */
 void moves_put_few(json_t *pod, bool gated, const char *node);
 
+/* The names of nodes that filter passes for the pod; of a moment at rest. */
+json_t *verbs_passed(struct rig *rig, json_t *pod);
+/* Asks to bind it there. */
+void verbs_bind(struct rig *rig, json_t *pod, const char *node);
+
 void verbs_schedule(struct rig *rig); /* filter, prioritize, bind to one that passed */
 void verbs_filter(struct rig *rig);   /* of any pod */
 void verbs_attack(struct rig *rig);   /* a bind of any pod to any node */

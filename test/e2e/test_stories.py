@@ -201,6 +201,32 @@ def test_who_matters_more_displaces_who_matters_less(cluster):
 
 
 @pytest.mark.both
+def test_room_of_a_nominated_pod_is_kept_for_it(cluster):
+    """Without a queue: kube-scheduler nominates a pod to the node on which it has preempted others. It is played
+    here by another scheduler's pod, whose nomination ours does not count itself."""
+    cluster.add({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                 "metadata": {"name": "high"}, "value": 1000})
+    cluster.add(gpus.a30_mixed("gpu-1", gpus=1), gpus.pod("vip", {MIG: 3}, scheduler="nobody", priority="high"))
+    daemon = cluster.start_daemon(config={"queue": {"enabled": False}})
+    cluster.plane.patch("/api/v1/namespaces/default/pods/vip/status",
+                        {"status": {"nominatedNodeName": "gpu-1"}})
+    late = gpus.pod("late", {MIG: 2})
+    late["metadata"]["uid"] = "asked-by-hand"
+    wait_for("the daemon has heard of it", lambda: "nominated to this node" in daemon.verb(
+        "filter", {"Pod": late, "NodeNames": ["gpu-1"]})[1])
+
+    cluster.add(gpus.pod("late", {MIG: 2}), gpus.pod("small", {MIG: 1}), gpus.pod("vital", {MIG: 2}, priority="high"))
+    cluster.wait_bound("small")
+    told = cluster.wait_event("late", "nominated to this node")
+    assert "room is kept" in told["message"], told
+    cluster.wait_event("vital", "nominated to this node")  # of the same priority, and later
+    assert not cluster.pod("late")["spec"].get("nodeName")
+    cluster.delete_pod("vip")
+    cluster.add(gpus.pod("next", {MIG: 3}, priority="high"))
+    cluster.wait_bound("next")
+
+
+@pytest.mark.both
 def test_two_hundred_pods_that_ask_for_nothing_of_ours_never_reach_us(cluster):
     cluster.add(*(gpus.node(f"cpu-{i}", {}) for i in range(2)), gpus.a30_mixed("gpu-1"))
     daemon = cluster.start_daemon()

@@ -287,7 +287,8 @@ def test_devices_come_only_with_a_request(tenant, nvidia_class):
     asks = {GPU: 1}
     for value in ("=all", "=0", "=GPU-1f", "=void,all", "=none,0", "=$(X)", ""):
         refused(UNASKED, given(env=[VISIBLE + value]))
-    refused(UNASKED, given({GPU: 0}, env=[f"{VISIBLE}=all"]))
+    for zero in (0, "00", "0k", "0Mi", "0e3", "0.0", "0m"):
+        refused(UNASKED, given({GPU: zero}, env=[f"{VISIBLE}=all"]))
     refused(UNASKED, given(env=[f"{VISIBLE}=void", f"{VISIBLE}=all"]))  # the last one counts
     refused(UNASKED, given(env=["NVIDIA_IMEX_CHANNELS=0"]))
     for kind in ("containers", "initContainers"):  # the plugin gives each container its own
@@ -343,12 +344,14 @@ def test_devices_are_not_added_later(cluster, tenant):
         "apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "gpu-1"},
         "metadata": {"name": "sly", "annotations": {"cdi.k8s.io/x": "nvidia.com/gpu=all"}}})
 
-    def debug(*env):
+    def debug(*env, name="debug"):
         return {"spec": {"ephemeralContainers": [
-            {"name": "debug", "image": "train", "env": given(env=env)["spec"]["containers"][0]["env"]}]}}
+            {"name": name, "image": "train", "env": given(env=env)["spec"]["containers"][0]["env"]}]}}
     strategic = "application/strategic-merge-patch+json"
     denied(UNASKED, tenant.patch, at("sly", "/ephemeralcontainers"), debug(f"{VISIBLE}=all"), strategic)
     tenant.patch(at("sly", "/ephemeralcontainers"), debug(f"{VISIBLE}=void"), strategic)
+    second = debug(f"{VISIBLE}=all", name="second")  # beside one that is there
+    denied(UNASKED, tenant.patch, at("sly", "/ephemeralcontainers"), second, strategic)
 
 
 @pytest.mark.both

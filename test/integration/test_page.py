@@ -1,6 +1,7 @@
 """The page in a real browser: what it shows is what the API says; whoever names pods writes no markup."""
 import json
 import re
+import time
 import urllib.parse
 
 import pytest
@@ -625,7 +626,7 @@ def an_hour(query):
 
 
 def test_how_the_last_hour_went_is_prometheus_answer_to_one_question(browser):
-    fake = Fake()
+    fake, begin = Fake(), time.monotonic()
     asked = lambda: [urllib.parse.parse_qs(urllib.parse.urlsplit(path).query) for path in fake.paths if "query_range" in path]  # noqa: E731
     fake.range = lambda: matrix(*an_hour(asked()[-1]))
     daemon = measuring(fake, "ownSelector: job=ns/sliced,cluster=a")
@@ -644,7 +645,7 @@ def test_how_the_last_hour_went_is_prometheus_answer_to_one_question(browser):
             "freeUnits", "meanWaitSeconds", "running", "timeouts", "usedUnits", "waiting"]
         for _ in range(50):
             daemon.get("/api/v1/history")
-        assert len(asked()) == 1, "once a minute"
+        assert len(asked()) <= 1 + (time.monotonic() - begin) // 60, "once a minute"
         assert asked()[0]["query"][0].count('{job="ns/sliced",cluster="a",') == 7, "whoever else serves the same metrics is not asked"
         assert int(asked()[0]["end"][0]) - int(asked()[0]["start"][0]) == 3600
         assert browser.complaints() == []

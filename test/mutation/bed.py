@@ -102,6 +102,8 @@ class Bed:
             if f"/sl_{self.module}.dir/" not in words[at + 1]:
                 continue
             source = Path(entry["file"])
+            if not source.is_relative_to(self.tree):  # made by the build
+                continue
             kept = [word for word in words[:at] if not word.startswith("-W")]
             while not re.search(r"(^|/)gcc$", kept[0]):
                 kept.pop(0)

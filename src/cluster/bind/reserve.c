@@ -96,7 +96,7 @@ static const char *own_nomination(const struct sl_entry *entry, struct sl_scratc
 }
 
 /* Chooses devices beside the room of nominees. */
-static bool choose_beside(struct sl_store *store, struct sl_scratch *scratch,
+static bool choose_beside(const struct sl_store *store, struct sl_scratch *scratch,
                           const struct sl_pod *pod, const struct sl_ask *ask,
                           struct sl_assignment *assignment, struct sl_verdict *verdict)
 {
@@ -107,7 +107,7 @@ static bool choose_beside(struct sl_store *store, struct sl_scratch *scratch,
 }
 
 /* Chooses devices; result->assignment gets them as text. False: the result says why not. */
-static bool devices_choose(struct sl_store *store, const struct sl_view *view,
+static bool devices_choose(const struct sl_store *store, const struct sl_view *view,
                            const struct sl_entry *entry, const struct sl_bind *bind,
                            struct sl_bind_result *result)
 {

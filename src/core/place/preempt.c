@@ -140,32 +140,51 @@ done:
     return result;
 }
 
-/* Takes out the victims: residents that are being deleted or, until those are seen going, all of a
- * lower priority than the preemptor's. */
-static void remove_victims(struct sl_scratch *scratch, const struct sl_pod *preemptor, bool going)
+static void remove_going(struct sl_scratch *scratch)
 {
     for (uint32_t i = 0; i < scratch->view->n_residents; i++) {
-        const struct sl_pod *pod = scratch->view->resident[i].pod;
-        if (going ? pod->deleting : !pod->deleting && pod->priority < preemptor->priority) {
+        if (scratch->view->resident[i].pod->deleting) {
             sl_scratch_remove(scratch, i);
         }
     }
 }
 
-/* The node's counters as they will be when the victims are gone and the nominated pods are there. A
- * pod that would not fit even then will not come. */
-static void place_nominated(struct sl_scratch *later, struct sl_pod *const *nominated, size_t n)
+/* Takes out those of a lower priority, of which some are the victims and are not seen going yet. */
+static void remove_lower(struct sl_scratch *scratch, int32_t priority)
 {
+    for (uint32_t i = 0; i < scratch->view->n_residents; i++) {
+        const struct sl_pod *pod = scratch->view->resident[i].pod;
+        if (!pod->deleting && pod->priority < priority) {
+            sl_scratch_remove(scratch, i);
+        }
+    }
+}
+
+/* Raises now to the node's counters as they will be when the victims are gone and the nominated
+ * pods are there, and where one of them finds room only when residents of lower priority are gone,
+ * also to the counters without it: those before it need nobody to go. A pod that would not fit even
+ * then will not come. */
+static void raise_to_nominated(struct sl_scratch *now, struct sl_pod *const *nominated, size_t n)
+{
+    struct sl_scratch later;
     bool lower = false; /* were residents of lower priority taken out? */
+    sl_scratch_init(&later, now->view);
+    remove_going(&later);
     for (size_t i = 0; i < n; i++) {
         struct sl_ask ask;
         sl_pod_ask(nominated[i], &ask);
-        if (!sl_choose_on(later, &ask, NULL, NULL) && !lower) {
-            remove_victims(later, nominated[i], false);
-            (void)sl_choose_on(later, &ask, NULL, NULL);
-            lower = true;
+        if (sl_choose_on(&later, &ask, NULL, NULL) || lower) {
+            continue;
+        }
+        struct sl_scratch without = later;
+        remove_lower(&without, nominated[i]->priority);
+        lower = sl_choose_on(&without, &ask, NULL, NULL);
+        if (lower) {
+            sl_scratch_raise(now, &later);
+            later = without;
         }
     }
+    sl_scratch_raise(now, &later);
 }
 
 bool sl_choose_beside(const struct sl_view *view, struct sl_pod *const *nominated, size_t n,
@@ -173,15 +192,11 @@ bool sl_choose_beside(const struct sl_view *view, struct sl_pod *const *nominate
                       struct sl_verdict *verdict)
 {
     struct sl_scratch now;
-    struct sl_scratch later;
     if (n == 0 || !sl_fit(view, ask, verdict)) {
         return sl_choose(view, ask, assignment, verdict);
     }
-    sl_scratch_init(&later, view);
-    remove_victims(&later, NULL, true);
-    place_nominated(&later, nominated, n);
     sl_scratch_init(&now, view);
-    sl_scratch_raise(&now, &later);
+    raise_to_nominated(&now, nominated, n);
     bool fits = sl_choose_on(&now, ask, assignment, verdict);
     if (!fits && verdict != NULL) {
         verdict->reason = SL_REASON_NOMINATED;

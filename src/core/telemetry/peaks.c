@@ -27,7 +27,8 @@ static int32_t clamp_permille(int32_t permille)
     return permille < 0 ? 0 : permille > 1000 ? 1000 : permille;
 }
 
-/* Of what there are values for each workload and, where not of NODES, each node. */
+/* The kinds of values: lives are kept for each node and workload; from NODES on, the nodes that
+ * have some are kept for each workload. */
 enum kind { ENDED, LIVING, ENDED_NODES, LIVING_NODES, NODES = ENDED_NODES };
 
 static uint64_t key_of(unsigned kind, uint32_t node, uint32_t workload)
@@ -97,7 +98,7 @@ void sl_peaks_forget(struct sl_past *peaks, uint32_t node, uint32_t workload)
     }
 }
 
-/* What lives show. */
+/* A summary of lives. */
 struct shown {
     int32_t highest;
     int32_t least;

@@ -1,4 +1,4 @@
-/* Whom an exporter's labels name, and where that counts. */
+/* Finds the pod that an exporter's labels name, and decides where such a name counts. */
 #include "core/usage/names.h"
 #include "util/data/hash.h"
 #include "util/sat.h"
@@ -77,11 +77,25 @@ uint64_t sl_usage_named(const struct sl_view *view, const struct sl_usage_said *
         plain = meant && !pod->poses ? pod : plain;
     }
     *doubt = n_posing > 1 || (n_posing == 0 && n_plain > 1);
-    if (n_posing > 0) {
-        return n_posing == 1 ? sl_names_key(posing) : 0;
+    if (said->more || n_posing > 1) {
+        return 0;
     }
     bool alone = n_plain == 1 && others_of(said, plain->name) <= others;
-    return alone ? sl_names_key(plain) : 0;
+    return n_posing > 0 ? sl_names_key(posing) : alone ? sl_names_key(plain) : 0;
+}
+
+const struct sl_usage_home *sl_usage_home(const struct sl_usage_home *home, size_t n)
+{
+    const struct sl_usage_home *having = NULL;
+    bool several = false;
+    bool clash = false;
+    for (size_t i = 0; i < n; i++) {
+        bool has = home[i].pod != 0;
+        several = several || home[i].view != home[0].view;
+        clash = clash || (has && having != NULL && home[i].view != having->view);
+        having = has ? &home[i] : having;
+    }
+    return n == 0 || clash ? NULL : several ? having : &home[0];
 }
 
 /* ---- agreement ---- */
@@ -101,6 +115,12 @@ bool sl_names_has_kind(const struct sl_view *view, const struct sl_resident *res
         has = has || sl_names_pool(view, resident, i)->kind == kind;
     }
     return has;
+}
+
+bool sl_names_shares(const struct sl_view *view, const struct sl_resident *resident)
+{
+    return sl_names_has_kind(view, resident, SL_KIND_REPLICA) ||
+           sl_names_has_kind(view, resident, SL_KIND_MEMORY);
 }
 
 bool sl_names_is_on(const struct sl_usage_row *row, uint64_t key)
@@ -159,23 +179,17 @@ static unsigned settle(const struct sl_view *view, const struct sl_resident *res
     return named;
 }
 
-static bool shares(const struct sl_view *view, const struct sl_resident *resident)
-{
-    return sl_names_has_kind(view, resident, SL_KIND_REPLICA) ||
-           sl_names_has_kind(view, resident, SL_KIND_MEMORY);
-}
-
 void sl_usage_agree(const struct sl_view *view, struct sl_usage_row *row, size_t n)
 {
     bool all = true; /* that share GPUs are named */
     for (unsigned i = 0; i < view->n_residents; i++) {
         const struct sl_resident *resident = &view->resident[i];
         unsigned named = settle(view, resident, false, row, n);
-        bool needed = !resident->pod->set_aside && shares(view, resident);
+        bool needed = !resident->pod->set_aside && sl_names_shares(view, resident);
         all = all && (!needed || named > 0);
     }
     for (unsigned i = 0; i < view->n_residents && !all; i++) {
-        if (shares(view, &view->resident[i])) {
+        if (sl_names_shares(view, &view->resident[i])) {
             (void)settle(view, &view->resident[i], true, row, n);
         }
     }

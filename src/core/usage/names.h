@@ -1,4 +1,4 @@
-/* What the names on rows, and those who read them, ask of a resident. */
+/* Questions about a resident that names.c and pod.c share. */
 #ifndef SLICED_CORE_NAMES_H
 #define SLICED_CORE_NAMES_H
 
@@ -11,6 +11,7 @@ const struct sl_pool *sl_names_pool(const struct sl_view *view, const struct sl_
 int64_t sl_names_held(const struct sl_view *view, const struct sl_resident *resident); /* units */
 bool sl_names_has_kind(const struct sl_view *view, const struct sl_resident *resident,
                        enum sl_kind kind);
+bool sl_names_shares(const struct sl_view *view, const struct sl_resident *resident); /* GPUs */
 bool sl_names_is_on(const struct sl_usage_row *row, uint64_t key);
 /* Is the row one of an instance of that profile, as the driver rounds its name? */
 bool sl_names_is_of(const struct sl_node *node, const struct sl_usage_row *row,

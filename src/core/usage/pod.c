@@ -140,12 +140,11 @@ static bool is_alone_by_name(const struct look *look)
 {
     const struct sl_view *view = look->view;
     bool alone = named_beyond(look, look->resident) == 0;
-    bool replicas = sl_names_has_kind(look->view, look->resident, SL_KIND_REPLICA);
-    for (unsigned r = 0; alone && replicas && r < view->n_residents; r++) {
+    bool shares = sl_names_shares(view, look->resident);
+    for (unsigned r = 0; alone && shares && r < view->n_residents; r++) {
         const struct sl_resident *other = &view->resident[r];
-        bool shares = sl_names_has_kind(look->view, other, SL_KIND_REPLICA) ||
-                      sl_names_has_kind(look->view, other, SL_KIND_MEMORY);
-        alone = other == look->resident || !shares || is_elsewhere(look, other);
+        alone =
+            other == look->resident || !sl_names_shares(view, other) || is_elsewhere(look, other);
     }
     return alone;
 }
@@ -311,8 +310,8 @@ void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident
     }
     out->idle_us = idle_of(&look, named, now_us);
     out->since_us = out->idle_us >= 0 ? out->since_us : 0;
-    bool shares = sl_names_has_kind(view, resident, SL_KIND_REPLICA);
-    out->sure_us = named && shares ? idle_without_names(&look, now_us) : out->idle_us;
+    bool doubted = named && sl_names_shares(view, resident);
+    out->sure_us = doubted ? idle_without_names(&look, now_us) : out->idle_us;
     int64_t own = own_mib(&look);
     bool alone = named ? is_alone_by_name(&look) : is_alone(&look);
     bool shown = own >= 0 || (alone && look.units == 1 && look.over_mib > 0);

@@ -2,7 +2,6 @@
 #include "daemon/queue/queue.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 

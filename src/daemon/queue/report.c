@@ -349,7 +349,7 @@ static void write_releases(struct sl_writer *w, const struct sl_queue_stats *sta
     sl_write_object_end(w);
 }
 
-/* Of the pods that were bound. */
+/* Writes the mean wait of the pods that were bound. */
 static void write_mean_wait(struct sl_writer *w, const struct sl_queue_times *times)
 {
     uint64_t pods = 0;

@@ -174,8 +174,7 @@ struct round {
     struct words events;
     struct words conditions;
     struct sl_queue_shares stood; /* conditions that this look found, or began */
-    struct sl_queue_shares
-        taken; /* of the bound on them: those of the last look, and begun since */
+    struct sl_queue_shares taken; /* those of the last look, and those begun since */
 };
 
 /* Tells namespaces apart by a hash, which may collide. */

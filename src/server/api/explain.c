@@ -137,9 +137,7 @@ static int put_wire(struct sl_explain *explain)
 
 size_t sl_explain_cost(const struct sl_snapshot *snapshot, const struct sl_pod *pod)
 {
-    enum { MATCHES = 4 }; /* expressions and values that cost as much as a look at a node */
-    size_t weight = pod->constraints == NULL ? 0 : pod->constraints->weight;
-    return snapshot->n_nodes * (1 + weight / MATCHES);
+    return snapshot->n_nodes * (1 + (size_t)sl_constraints_looks(pod->constraints));
 }
 
 int sl_explain_init(struct sl_explain *explain, const struct sl_snapshot *snapshot,

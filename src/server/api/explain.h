@@ -37,7 +37,7 @@ enum {
     SL_EXPLAINS_MAX = 1 << 17, /* of sl_explain_cost: what one round says of its own accord */
 };
 
-/* What it costs to judge all nodes for the pod, in looks at a node. */
+/* Returns the cost of judging all nodes for the pod, in looks at a node. */
 size_t sl_explain_cost(const struct sl_snapshot *snapshot, const struct sl_pod *pod);
 
 /* Judges all nodes. -1 with *err set when out of memory. snapshot and pod are borrowed. */

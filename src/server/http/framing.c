@@ -17,7 +17,7 @@ struct headers {
     const char *wrong; /* what is, NULL: nothing so far */
 };
 
-/* What the daemon reads of them is one value. The length of a body has two names. */
+/* The daemon reads one value of each of these. The length of a body has two names. */
 static const struct once {
     const char *name;
     unsigned bit;
@@ -99,7 +99,7 @@ static bool is_head_whole(const struct sl_request *request, const char *method, 
            is_whole(version + strlen(MHD_HTTP_VERSION_1_1), method + info->header_size);
 }
 
-/* What is wrong with the value of once[i]; NULL: nothing. */
+/* Returns what is wrong with the value of once[i]; NULL: nothing. */
 static const char *judge_once(const struct headers *headers, size_t i, const char *value)
 {
     if ((headers->seen & 1u << once[i].bit) != 0) {

@@ -54,7 +54,7 @@ export class Ask {
         }
     }
 
-    // What was chosen stays, also where it is offered no more.
+    // The choice stays, also where it is offered no more.
     fill(select) {
         const chosen = select.value, gone = chosen !== "" && !this.offers.some((offer) => offer.resource === chosen);
         select.replaceChildren(...optionsOf(this.offers), ...gone ? [element("option", chosen + ", gone", { value: chosen })] : []);
@@ -76,7 +76,7 @@ export class Ask {
         }
     }
 
-    // Who followed it follows what it followed.
+    // A stage that followed it follows its predecessor.
     remove(set) {
         for (const other of this.sets.children) {
             if (other.elements.after.value === set.dataset.id) {

@@ -1,4 +1,4 @@
-// What pictures, lines and tables are made with.
+// Pieces of pictures, lines and tables.
 
 // Colours that stay apart for most eyes, on light ground and dark (Okabe and Ito, without black).
 const HUES = ["#e69f00", "#56b4e9", "#009e73", "#d9c400", "#0072b2", "#d55e00", "#cc79a7"];

@@ -46,7 +46,7 @@ export function secondsOf(timeout) {
         : parts.reduce((sum, part) => sum + parseInt(part, 10) * SECONDS[part.slice(-1)], 0);
 }
 
-// What might start earlier: {what, stage}, three at most. offers: [{resource, memoryMiB}].
+// Lists stages that might start earlier: {what, stage}, three at most. offers: [{resource, memoryMiB}].
 export function easierThan(stage, offers) {
     const seconds = secondsOf(stage.timeout), own = offers.find((offer) => offer.resource === stage.resource);
     const less = offers.filter((offer) => own && offer.memoryMiB > 0 && offer.memoryMiB < own.memoryMiB).sort((a, b) => b.memoryMiB - a.memoryMiB)[0];

@@ -160,7 +160,7 @@ function takeNodes({ complete, nodes }) {
     nodes.forEach((node) => known.set(node.name, node));   // one that is there keeps its place
 }
 
-// What the nodes have of each resource: the most memory of a unit, and how many units.
+// Sums up each resource over the nodes: the most memory of a unit, and how many units.
 function offersOf(nodes) {
     const offers = new Map();
     for (const { resource, memoryMiB, capacity } of nodes.flatMap((node) => node.offers)) {

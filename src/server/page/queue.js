@@ -80,7 +80,7 @@ export class Queue {
         return tr;
     }
 
-    // What is in sight stays where it is, whatever becomes of the rows above it.
+    // The rows in sight stay where they are, whatever becomes of those above them.
     draw() {
         const { key, at } = this.edge();
         this.makeRows();

@@ -1,4 +1,5 @@
-// Who runs until when, and who should start when: nodes, their GPUs, their pods, folded. Rows in sight are made.
+// The time line: pods that run until when, and pods that should start when, by node and GPU, folded. Only rows in
+// sight are made.
 import { colorOf, element, now, renewAll, shape, span } from "./draw.js";
 
 const ROW = 24, MARGIN = 5, TICK = 64, WIDE = 1000, HIGH = 20;   // the height until rows are made; of an SVG's own units

@@ -74,8 +74,8 @@ static void a_unit_is_found_again(void **state)
 static void numbers_out_of_range_make_no_unit(void **state)
 {
     static const int64_t wrong[][2] = {
-        {-1, -1}, {-2, -1},   {SL_UNIT_GPU_MAX, -1}, {INT64_MAX, -1},
-        {0, -2},  {0, 32768}, {0, INT64_MAX},        {INT64_MIN, INT64_MIN}};
+        {-1, -1},   {-2, -1},       {SL_NODE_DEVICES_MAX, -1}, {INT64_MAX, -1}, {0, -2},
+        {0, 32768}, {0, INT64_MAX}, {INT64_MIN, INT64_MIN}};
     struct sl_units units = units_of(10);
     (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -177,14 +177,14 @@ static void a_silent_unit_loses_its_place_to_one_that_is_told_of(void **state)
     sl_units_free(&units);
 }
 
-/* Of a node whose labels say nothing. */
+/* The node's labels say nothing. */
 static void gpus_of_an_unknown_node_are_found_beside_invented_instances(void **state)
 {
     struct sl_units units = units_of(1000);
     const struct sl_node node = {.name = "n1"};
     (void)state;
     for (int i = 0; i < 1000; i++) {
-        (void)tell(&units, &node, 1000, i % SL_UNIT_GPU_MAX, i, "1g.5gb");
+        (void)tell(&units, &node, 1000, i % SL_NODE_DEVICES_MAX, i, "1g.5gb");
     }
     assert_int_equal(units.n, SL_UNITS_OF_NODE_MAX);
     for (int i = 0; i < 8; i++) {
@@ -199,7 +199,7 @@ static void one_node_takes_not_all_places(void **state)
     struct sl_units units = units_of(1000);
     (void)state;
     for (int i = 0; i < 1000; i++) {
-        (void)unit_of(&units, "lies", i % SL_UNIT_GPU_MAX, i);
+        (void)unit_of(&units, "lies", i % SL_NODE_DEVICES_MAX, i);
     }
     assert_int_equal(units.n, SL_UNITS_OF_NODE_MAX);
     assert_int_equal(units.over, 1000 - SL_UNITS_OF_NODE_MAX);

@@ -15,8 +15,8 @@ struct lane_fronts {
     struct sl_plan_pod *pod[LANE_FRONTS];
 };
 
-/* What something else than units holds takes no room, and keeps nobody from it; nor does what
- * nothing that runs makes room for. */
+/* A pod takes no room soon, and so keeps nobody from it, when something other than units holds it
+ * back, or when no end of a running pod makes room for it. */
 static bool waits_for_units(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
     enum sl_hold_reason reason = sl_plan_reason(planner, pod);

@@ -156,7 +156,7 @@ struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_po
     class->key_words = (uint32_t)words;
     class->pod = sl_pod_ref(pod);
     class->constraints = pod->constraints;
-    class->weight = pod->constraints == NULL ? 0 : pod->constraints->weight / SL_PLAN_MATCHES;
+    class->weight = sl_constraints_looks(pod->constraints);
     memcpy(class->key, key, len);
     class->ask = ask_get(planner, pod);
     if (class->ask == NULL ||

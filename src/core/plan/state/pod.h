@@ -7,7 +7,6 @@
 #include "util/data/list.h"
 
 enum {
-    SL_PLAN_MATCHES = 4,      /* expressions and values that cost as much as a look at a node */
     SL_PLAN_REFUSALS_MAX = 8, /* in a row: after that, a namespace's pods try one at a time */
 };
 

@@ -11,6 +11,7 @@ struct node_rig {
     struct sl_node_facts node;
     struct sl_node *made;
     char text[16384];
+    const struct node_row *row; /* of a test that is one */
 };
 
 static inline int set_up(void **state)
@@ -129,5 +130,64 @@ static inline void check(struct node_rig *rig, const char *expected)
 #define T4 "nvidia.com/gpu.product=Tesla-T4 nvidia.com/gpu.memory=15360 "
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+/* ---- tests that are a row: what is given makes that text ---- */
+
+enum { ROW_DEVICES = 4 };
+
+struct node_row {
+    const char *labels, *allocatable;
+    const char *annotations;         /* NULL: none */
+    const char *device[ROW_DEVICES]; /* its instances, or "whole"; NULL: no more are annotated */
+    const char *text;
+    const char *product, *model; /* NULL: any */
+};
+
+static inline int set_up_row(void **state)
+{
+    const struct node_row *row = *state;
+    (void)set_up(state);
+    struct node_rig *rig = *state;
+    rig->row = row;
+    given(rig, row->labels, row->allocatable);
+    if (row->annotations != NULL) {
+        rig->node.annotations = facts_pairs(&rig->facts, row->annotations);
+    }
+    for (int i = 0; i < ROW_DEVICES && row->device[i] != NULL; i++) {
+        bool whole = strcmp(row->device[i], "whole") == 0;
+        (void)device(rig, i, whole ? NULL : row->device[i]);
+    }
+    return 0;
+}
+
+static inline void makes_its_text(void **state)
+{
+    struct node_rig *rig = *state;
+    check(rig, rig->row->text);
+    if (rig->row->product != NULL) {
+        assert_string_equal(rig->made->product, rig->row->product);
+    }
+    if (rig->row->model != NULL) {
+        assert_non_null(rig->made->model);
+        assert_string_equal(rig->made->model->name, rig->row->model);
+    }
+}
+
+#define ROW(behaviour, ...)                                                                        \
+    {                                                                                              \
+        .name = #behaviour, .test_func = makes_its_text, .setup_func = set_up_row,                 \
+        .teardown_func = tear_down, .initial_state = &(struct node_row){__VA_ARGS__},              \
+    }
+#define MADE(behaviour, of_labels, of_allocatable, to_text)                                        \
+    ROW(behaviour, .labels = (of_labels), .allocatable = (of_allocatable), .text = (to_text))
+#define KNOWN(behaviour, as_product, as_model, of_labels, of_allocatable, to_text)                 \
+    ROW(behaviour, .product = (as_product), .model = (as_model), .labels = (of_labels),            \
+        .allocatable = (of_allocatable), .text = (to_text))
+#define REPORTED(behaviour, of_labels, of_allocatable, of_annotations, to_text)                    \
+    ROW(behaviour, .labels = (of_labels), .allocatable = (of_allocatable),                         \
+        .annotations = (of_annotations), .text = (to_text))
+#define DEVICES(behaviour, of_labels, of_allocatable, to_text, ...)                                \
+    ROW(behaviour, .labels = (of_labels), .allocatable = (of_allocatable), .text = (to_text),      \
+        .device = {__VA_ARGS__})
 
 #endif

@@ -133,6 +133,8 @@ static void absurd_numbers_are_bounded(void **state)
     struct sl_pair *many = NULL;
     given(rig, "nvidia.com/gpu.count=2147483647 nvidia.com/gpu.replicas=2147483647", "");
     assert_int_equal(absent(rig, "nvidia.com/gpu"), SL_UNITS_MAX);
+    given(rig, "nvidia.com/gpu.present=true nvidia.com/gpu.count=99999999999", ""); /* no count */
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), 16);
     given(rig,
           "nvidia.com/gpu.present=true nvidia.com/mig-1g.6gb.count=9223372036854775807 "
           "nvidia.com/mig-1g.6gb.replicas=3",

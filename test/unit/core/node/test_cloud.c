@@ -6,11 +6,25 @@
 #define GKE "cloud.google.com/gke-"
 #define AWS "karpenter.k8s.aws/instance-gpu-"
 
+/* GKE labels T4s, those that are shared, and halved A100s so; all but the last end where the name
+ * of a label begins. */
+#define T4_OF_GKE GKE "accelerator=nvidia-tesla-t4 " GKE
+#define TIMES     T4_OF_GKE "gpu-sharing-strategy=time-sharing " GKE
+#define MPS       T4_OF_GKE "gpu-sharing-strategy=mps " GKE
+#define HALVES    GKE "accelerator=nvidia-tesla-a100 " GKE "gpu-partition-size=3g.20gb "
+
 static const struct sl_pool *only(struct node_rig *rig, enum sl_kind kind)
 {
     assert_int_equal(make(rig)->n_pools, 1);
     assert_int_equal(rig->made->pool[0].kind, kind);
     return &rig->made->pool[0];
+}
+
+/* NULL: it has none that can be cut. */
+static void check_model(const struct sl_node *node, const char *name)
+{
+    assert_true((node->model == NULL) == (name == NULL));
+    assert_true(name == NULL || strcmp(node->model->name, name) == 0);
 }
 
 static void gke_names_boards_whose_memory_is_known(void **state)
@@ -44,8 +58,7 @@ static void gke_names_boards_whose_memory_is_known(void **state)
         assert_int_equal(pool->memory_mib, rows[i].mib);
         assert_int_equal(node->n_devices, 2);
         assert_int_equal(node->device[1].memory_mib, rows[i].mib);
-        assert_true((node->model == NULL) == (rows[i].model == NULL));
-        assert_true(node->model == NULL || strcmp(node->model->name, rows[i].model) == 0);
+        check_model(node, rows[i].model);
         assert_non_null(node->product);
         assert_null(node->problem);
     }
@@ -53,47 +66,45 @@ static void gke_names_boards_whose_memory_is_known(void **state)
 
 static void gke_shares_by_labels_of_its_own(void **state)
 {
+    static const struct {
+        const char *labels;
+        const char *allocatable;
+        enum sl_kind kind;
+        bool one_each;
+        bool equal_memory;
+        int64_t unit_mib;
+    } rows[] = {
+        {TIMES "max-shared-clients-per-gpu=3", "nvidia.com/gpu=6", SL_KIND_REPLICA, true, false,
+         15360},
+        {MPS "max-shared-clients-per-gpu=3 " GKE "accelerator-count=2", "nvidia.com/gpu=6",
+         SL_KIND_REPLICA, true, true, 5120},
+        /* of its only GPU a container may have several clients' parts */
+        {MPS "max-shared-clients-per-gpu=3 " GKE "accelerator-count=1", "nvidia.com/gpu=3",
+         SL_KIND_REPLICA, false, true, 5120},
+        {T4_OF_GKE "max-shared-clients-per-gpu=1", "nvidia.com/gpu=1", SL_KIND_WHOLE, false, false,
+         15360},
+    };
     struct node_rig *rig = *state;
-    given(rig,
-          GKE "accelerator=nvidia-tesla-t4 " GKE "gpu-sharing-strategy=time-sharing " GKE
-              "max-shared-clients-per-gpu=3",
-          "nvidia.com/gpu=6");
-    check(rig, "inferred\nnvidia.com/gpu replica 6x3 on\n0 whole\n1 whole\n");
-    assert_true(rig->made->pool[0].one_each);
-    assert_false(rig->made->pool[0].equal_memory);
-    assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, -1), 15360);
-    given(rig,
-          GKE "accelerator=nvidia-tesla-t4 " GKE "gpu-sharing-strategy=mps " GKE
-              "max-shared-clients-per-gpu=3 " GKE "accelerator-count=2",
-          "nvidia.com/gpu=6");
-    assert_true(only(rig, SL_KIND_REPLICA)->one_each);
-    assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, -1), 5120);
-    /* of its only GPU a container may have several clients' parts */
-    given(rig,
-          GKE "accelerator=nvidia-tesla-t4 " GKE "gpu-sharing-strategy=mps " GKE
-              "max-shared-clients-per-gpu=3 " GKE "accelerator-count=1",
-          "nvidia.com/gpu=3");
-    assert_false(only(rig, SL_KIND_REPLICA)->one_each);
-    given(rig, GKE "accelerator=nvidia-tesla-t4 " GKE "max-shared-clients-per-gpu=1",
-          "nvidia.com/gpu=1");
-    (void)only(rig, SL_KIND_WHOLE);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        given(rig, rows[i].labels, rows[i].allocatable);
+        const struct sl_pool *pool = only(rig, rows[i].kind);
+        assert_int_equal(pool->one_each, rows[i].one_each);
+        assert_int_equal(pool->equal_memory, rows[i].equal_memory);
+        assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, -1), rows[i].unit_mib);
+    }
 }
 
-static void gke_cuts_and_shares_instances_under_the_name_of_gpus(void **state)
+static void an_instance_that_gke_cuts_has_the_memory_of_its_profile(void **state)
 {
     struct node_rig *rig = *state;
-    given(rig,
-          GKE "accelerator=nvidia-tesla-a100 " GKE "gpu-partition-size=3g.20gb " GKE
-              "accelerator-count=2",
-          "nvidia.com/gpu=4");
-    check(rig, "inferred\nnvidia.com/gpu mig 3g.20gb 4 on\n0 mig 3g.20gb@0 3g.20gb@4\n"
-               "1 mig 3g.20gb@0 3g.20gb@4\n");
+    given(rig, HALVES GKE "accelerator-count=2", "nvidia.com/gpu=4");
+    (void)make(rig);
     assert_int_equal(sl_memory_of_instance(rig->made, 0), 19968);
-    given(rig,
-          GKE "accelerator=nvidia-tesla-a100 " GKE "gpu-partition-size=3g.20gb " GKE
-              "gpu-sharing-strategy=time-sharing " GKE "max-shared-clients-per-gpu=5",
-          "nvidia.com/gpu=10");
-    check(rig, "inferred\nnvidia.com/gpu replica 3g.20gb 10x5 on\n0 mig 3g.20gb@0 3g.20gb@4\n");
+}
+
+static void a_partition_size_that_is_no_profile_leaves_gpus_whole_and_is_a_problem(void **state)
+{
+    struct node_rig *rig = *state;
     given(rig, GKE "accelerator=nvidia-tesla-a100 " GKE "gpu-partition-size=all",
           "nvidia.com/gpu=1");
     (void)only(rig, SL_KIND_WHOLE);
@@ -128,26 +139,30 @@ static void feature_discovery_wins_over_the_cloud(void **state)
 
 static void aws_and_azure_name_gpus_too(void **state)
 {
+    static const struct {
+        const char *labels;
+        const char *allocatable;
+        int64_t mib;
+        const char *model;
+    } rows[] = {
+        {AWS "name=a100 " AWS "manufacturer=nvidia " AWS "count=8 " AWS "memory=81920",
+         "nvidia.com/gpu=8", 81920, "A100-80GB / A800-80GB"},
+        {AWS "name=t4 " AWS "manufacturer=nvidia " AWS "count=1 " AWS "memory=16384",
+         "nvidia.com/gpu=1", 15360, NULL},
+        {"eks.amazonaws.com/instance-gpu-name=l40s eks.amazonaws.com/instance-gpu-memory=45776 "
+         "eks.amazonaws.com/instance-gpu-manufacturer=nvidia",
+         "nvidia.com/gpu=1", 45776, NULL},
+        {"k8s.amazonaws.com/accelerator=nvidia-tesla-t4", "nvidia.com/gpu=1", 15360, NULL},
+        {"karpenter.azure.com/sku-gpu-name=T4 karpenter.azure.com/sku-gpu-count=4 "
+         "karpenter.azure.com/sku-gpu-manufacturer=nvidia",
+         "nvidia.com/gpu=4", 15360, NULL},
+    };
     struct node_rig *rig = *state;
-    given(rig, AWS "name=a100 " AWS "manufacturer=nvidia " AWS "count=8 " AWS "memory=81920",
-          "nvidia.com/gpu=8");
-    assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 81920);
-    assert_string_equal(rig->made->model->name, "A100-80GB / A800-80GB");
-    given(rig, AWS "name=t4 " AWS "manufacturer=nvidia " AWS "count=1 " AWS "memory=16384",
-          "nvidia.com/gpu=1");
-    assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 15360);
-    given(rig,
-          "eks.amazonaws.com/instance-gpu-name=l40s eks.amazonaws.com/instance-gpu-memory=45776 "
-          "eks.amazonaws.com/instance-gpu-manufacturer=nvidia",
-          "nvidia.com/gpu=1");
-    assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 45776);
-    given(rig, "k8s.amazonaws.com/accelerator=nvidia-tesla-t4", "nvidia.com/gpu=1");
-    assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 15360);
-    given(rig,
-          "karpenter.azure.com/sku-gpu-name=T4 karpenter.azure.com/sku-gpu-count=4 "
-          "karpenter.azure.com/sku-gpu-manufacturer=nvidia",
-          "nvidia.com/gpu=4");
-    assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 15360);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        given(rig, rows[i].labels, rows[i].allocatable);
+        assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, rows[i].mib);
+        check_model(rig->made, rows[i].model);
+    }
 }
 
 static void names_that_tell_no_board_tell_no_memory(void **state)
@@ -212,18 +227,30 @@ static void absurd_texts_are_bounded(void **state)
     assert_non_null(rig->made->problem);
 }
 
+static const struct CMUnitTest tests[] = {
+    MADE(gke_tells_how_many_share_a_gpu, TIMES "max-shared-clients-per-gpu=3", "nvidia.com/gpu=6",
+         "inferred\nnvidia.com/gpu replica 6x3 on\n0 whole\n1 whole\n"),
+    MADE(gke_cuts_instances_under_the_name_of_gpus, HALVES GKE "accelerator-count=2",
+         "nvidia.com/gpu=4",
+         "inferred\nnvidia.com/gpu mig 3g.20gb 4 on\n0 mig 3g.20gb@0 3g.20gb@4\n"
+         "1 mig 3g.20gb@0 3g.20gb@4\n"),
+    MADE(gke_shares_instances_under_the_name_of_gpus,
+         HALVES GKE "gpu-sharing-strategy=time-sharing " GKE "max-shared-clients-per-gpu=5",
+         "nvidia.com/gpu=10",
+         "inferred\nnvidia.com/gpu replica 3g.20gb 10x5 on\n0 mig 3g.20gb@0 3g.20gb@4\n"),
+    TEST(gke_names_boards_whose_memory_is_known),
+    TEST(gke_shares_by_labels_of_its_own),
+    TEST(an_instance_that_gke_cuts_has_the_memory_of_its_profile),
+    TEST(a_partition_size_that_is_no_profile_leaves_gpus_whole_and_is_a_problem),
+    TEST(feature_discovery_wins_over_the_cloud),
+    TEST(aws_and_azure_name_gpus_too),
+    TEST(names_that_tell_no_board_tell_no_memory),
+    TEST(more_units_than_the_machine_has_gpus_are_parts_of_unknown_memory),
+    TEST(a_fresh_node_of_a_cloud_will_have_gpus),
+    TEST(absurd_texts_are_bounded),
+};
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(gke_names_boards_whose_memory_is_known),
-        TEST(gke_shares_by_labels_of_its_own),
-        TEST(gke_cuts_and_shares_instances_under_the_name_of_gpus),
-        TEST(feature_discovery_wins_over_the_cloud),
-        TEST(aws_and_azure_name_gpus_too),
-        TEST(names_that_tell_no_board_tell_no_memory),
-        TEST(more_units_than_the_machine_has_gpus_are_parts_of_unknown_memory),
-        TEST(a_fresh_node_of_a_cloud_will_have_gpus),
-        TEST(absurd_texts_are_bounded),
-    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

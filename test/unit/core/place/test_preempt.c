@@ -303,6 +303,25 @@ static void kept_victims_suffice_and_none_of_them_could_be_spared(void **state)
     }
 }
 
+/* It finds room at once; for the other one of lower priority has to go, or would in vain. */
+static void a_nominee_with_room_keeps_it_beside_one_that_has_none(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(1, 4);
+    struct sl_ask one = rig_ask(MEM, 1);
+    struct sl_verdict verdict;
+    run(rig, MEM, 3, MEM "=0*3", 0);
+    const struct sl_view *view = rig_view(rig);
+    struct sl_pod *nominees[] = {run(rig, MEM, 1, NULL, 10), run(rig, MEM, 1, NULL, 5)};
+    struct sl_pod *too_large[] = {run(rig, MEM, 5, NULL, 20), nominees[0]};
+    assert_true(sl_choose(view, &one, NULL, NULL));
+    assert_false(sl_choose_beside(view, nominees, 1, &one, NULL, &verdict));
+    assert_false(sl_choose_beside(view, nominees, 2, &one, NULL, &verdict));
+    assert_int_equal(verdict.reason, SL_REASON_NOMINATED);
+    assert_false(sl_choose_beside(view, too_large, 2, &one, NULL, NULL));
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +337,7 @@ int main(void)
         cmocka_unit_test(victim_named_twice_is_one_victim),
         cmocka_unit_test(finding_a_victim_among_many_takes_few_steps),
         cmocka_unit_test(a_resident_without_a_uid_is_nobody_s_victim),
+        cmocka_unit_test(a_nominee_with_room_keeps_it_beside_one_that_has_none),
         cmocka_unit_test(kept_victims_suffice_and_none_of_them_could_be_spared),
     };
     return cmocka_run_group_tests_name("preempt", tests, NULL, NULL);

@@ -245,7 +245,7 @@ enum { DEAR = 20 };
 /* Pods which no node admits, and to find that out costs some twentieth of a run each. */
 static void put_dear_pods(struct plan_rig *rig, const char *const *namespaces)
 {
-    enum { WEIGHT = SL_PLAN_CHECKS / DEAR / PLAN_NODES * SL_PLAN_MATCHES };
+    enum { WEIGHT = SL_PLAN_CHECKS / DEAR / PLAN_NODES * SL_CONSTRAINTS_OF_A_LOOK };
     for (unsigned i = 0; i < PLAN_NODES; i++) {
         char name[PLAN_NAME];
         (void)snprintf(name, sizeof(name), "n%02u", i);

@@ -281,7 +281,7 @@ static void estimates_count_what_constraints_compare(void **state)
     uint64_t looked = rig->planner->looked;
     assert_int_equal(sl_planner_estimate(rig->planner, rig->now_us, &err), 0);
     assert_in_range(rig->planner->looked - looked, 1,
-                    SL_PLAN_EARLY_CHECKS + WEIGHT / SL_PLAN_MATCHES);
+                    SL_PLAN_EARLY_CHECKS + WEIGHT / SL_CONSTRAINTS_OF_A_LOOK);
 }
 
 static void a_namespace_leaves_some_of_what_estimates_look_at_to_others(void **state)

@@ -125,6 +125,49 @@ static void who_waits_for_absent_units_holds_no_node(void **state)
     assert_false(is_held_on(rig, 0, 0, rig->now_us) || is_held_on(rig, 1, 0, rig->now_us));
 }
 
+static void who_waits_behind_others_stands_before_later_pods(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.order.kind = SL_ORDER_SJF;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 4);
+    (void)plan_rig_run_on(rig, "runs", "n1", 2, 600);
+    struct plan_rig_pod *p = plan_rig_pod(rig, "long", GPU, 2, 86400);
+    p->pod.created_us = rig->now_us - SECONDS(100);
+    plan_rig_put(rig, p);
+    put(rig, "short", 4, 0, 10);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "long"), "Held Behind");
+    assert_behind(rig, true, 0, rig->now_us - SECONDS(50)); /* earlier than the first of the lane */
+    assert_behind(rig, false, 0, rig->now_us - SECONDS(200));
+}
+
+/* A pod that waits for something else than units keeps no node from others. */
+static void who_waits_for_a_stage_holds_no_node(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 4);
+    (void)plan_rig_run_on(rig, "runs", "n1", 2, 600);
+    put(rig, "waits", 4, 0, 10);
+    sl_planner_set_stage(rig->planner, SL_STR("waits"), SL_HOLD_STAGE, "for b", rig->now_us);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_behind(rig, false, 0, rig->now_us);
+    sl_planner_set_stage(rig->planner, SL_STR("waits"), SL_HOLD_NONE, "", rig->now_us);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_behind(rig, true, 0, rig->now_us);
+}
+
+static void who_waits_holds_nodes_where_several_end(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 4);
+    (void)plan_rig_run_on(rig, "r1", "n1", 2, 600);
+    (void)plan_rig_run_on(rig, "r2", "n1", 2, 600);
+    put(rig, "waits", 4, 0, 10);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_behind(rig, true, 0, rig->now_us);
+}
+
 /* It would cost filter too much to judge each node by them. */
 static void who_has_too_many_constraints_holds_no_node(void **state)
 {
@@ -160,8 +203,27 @@ static void the_foremost_stand_even_where_many_kinds_wait(void **state)
     struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
     size_t n = sl_planner_fronts(rig->planner, front);
     assert_int_equal(n, 8);
+    for (size_t i = 0; i < n; i++) { /* 60, and 93 to 99 */
+        assert_true(front[i].submit_us <= rig->now_us - SECONDS(93));
+    }
     assert_behind(rig, true, 0, rig->now_us - SECONDS(400));
     sl_plan_fronts_free(front, n);
+}
+
+/* Any of its resources, not the first alone. */
+static void who_waits_for_two_resources_stands_before_pods_for_either(void **state)
+{
+    struct sl_ask_item both[] = {{.key = 1, .count = 1}, {.key = 2, .count = 1}};
+    struct sl_ask_item one[] = {{.key = 3, .count = 1}, {.key = 2, .count = 1}};
+    struct sl_pod waits = {.items = both, .n_items = 2};
+    struct sl_pod asks = {.items = one, .n_items = 2};
+    const struct sl_plan_front front = {.pod = &waits};
+    (void)state;
+    assert_ptr_equal(sl_plan_front_item(&front, &asks), &one[1]);
+    one[1].key = 1;
+    assert_ptr_equal(sl_plan_front_item(&front, &asks), &one[1]);
+    one[1].key = 4;
+    assert_null(sl_plan_front_item(&front, &asks));
 }
 
 int main(void)
@@ -172,7 +234,11 @@ int main(void)
         PLAN_TEST(who_waits_holds_only_nodes_where_it_can_start),
         PLAN_TEST(who_waits_holds_no_node_where_nothing_states_its_end),
         PLAN_TEST(who_waits_for_absent_units_holds_no_node),
+        PLAN_TEST(who_waits_behind_others_stands_before_later_pods),
+        PLAN_TEST(who_waits_for_a_stage_holds_no_node),
+        PLAN_TEST(who_waits_holds_nodes_where_several_end),
         PLAN_TEST(who_has_too_many_constraints_holds_no_node),
+        PLAN_TEST(who_waits_for_two_resources_stands_before_pods_for_either),
         PLAN_TEST(the_foremost_stand_even_where_many_kinds_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

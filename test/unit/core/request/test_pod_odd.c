@@ -196,6 +196,23 @@ static void times_and_numbers_beyond_all_reason_are_cut(void **state)
     assert_int_equal(pod->constraints->memory_bytes, SL_HOST_MAX);
 }
 
+/* As of a pod that is told with another's UID: what else is wrong with it is still said. */
+static void a_pod_that_loses_its_uid_keeps_all_else(void **state)
+{
+    struct pod_rig *rig = *state;
+    asks(rig, "nvidia.com/gpu=2");
+    annotate(rig, "sliced.dev/timeout", "?");
+    const struct sl_pod *pod = make(rig);
+    struct sl_pod *without = sl_pod_without_uid(pod);
+    assert_non_null(without);
+    assert_string_equal(without->uid, "");
+    assert_string_equal(without->name, pod->name);
+    assert_true(sl_pod_same_ask(without, pod));
+    assert_true(sl_str_starts(sl_str_of(without->problem), SL_STR("metadata.uid: another pod")));
+    assert_true(sl_str_ends(sl_str_of(without->problem), sl_str_of(pod->problem)));
+    sl_pod_unref(without);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +223,7 @@ int main(void)
         TEST(profiles_of_all_boards_do_not_push_out_the_real_one),
         TEST(what_a_pod_wants_none_of_takes_no_room),
         TEST(times_and_numbers_beyond_all_reason_are_cut),
+        TEST(a_pod_that_loses_its_uid_keeps_all_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "core/stage/internal.h"
 
-enum { WAITERS = 40, ITEMS = 10, PODS = 2000, LOOKS_MAX = 1 << 18 };
+enum { WAITERS = 40, ITEMS = 10, PODS = 2000, ROOM = 20000, LOOKS_MAX = 1 << 18 };
 
 static uint64_t looks_of(const struct stage_rig *rig)
 {
@@ -13,20 +13,28 @@ static uint64_t looks_of(const struct stage_rig *rig)
     return stats.looks;
 }
 
-/* Pods of the namespace wait for 400 items, with which each pod that has a=1 is compared. */
+/* A pod waits for ten items, with which each pod that has a=1 is compared. */
+static void wait_for_ten(struct stage_rig *rig, const char *prefix, int i, const char *labels)
+{
+    char after[512] = "";
+    char name[32];
+    size_t len = 0;
+    for (int k = 0; k < ITEMS; k++) {
+        len += (size_t)snprintf(after + len, sizeof(after) - len, "%s(a in (1,x%d-%d),b!=1)",
+                                k == 0 ? "" : ",", i, k);
+    }
+    (void)snprintf(name, sizeof(name), "%sw%d", prefix, i);
+    stage_rig_wait(rig, name, labels, after);
+}
+
+/* Pods of the namespace wait for 400 items. */
 static void wait_for_much(struct stage_rig *rig, const char *space)
 {
+    char prefix[16];
+    (void)snprintf(prefix, sizeof(prefix), "%s-", space);
     rig->space = space;
     for (int i = 0; i < WAITERS; i++) {
-        char after[512] = "";
-        char name[32];
-        size_t len = 0;
-        for (int k = 0; k < ITEMS; k++) {
-            len += (size_t)snprintf(after + len, sizeof(after) - len, "%s(a in (1,x%d-%d),b!=1)",
-                                    k == 0 ? "" : ",", i, k);
-        }
-        (void)snprintf(name, sizeof(name), "%s-w%d", space, i);
-        stage_rig_wait(rig, name, "", after);
+        wait_for_ten(rig, prefix, i, "");
     }
     stage_rig_read_nothing(rig);
 }
@@ -91,9 +99,9 @@ static void the_latest_news_of_a_pod_alone_count(void **state)
     assert_string_equal(rig->log, ""); /* b=1: none names it */
 }
 
-static void who_succeeded_and_is_gone_before_its_turn_counts(void **state)
+/* One waits for the pod first, two for its label: it succeeds and is gone while news wait. */
+static void succeed_and_go_in_a_crowd(struct stage_rig *rig)
 {
-    struct stage_rig *rig = *state;
     wait_for_much(rig, "ns");
     stage_rig_wait(rig, "one", "", "pod/first");
     stage_rig_wait(rig, "two", "", "(c=1)");
@@ -101,6 +109,12 @@ static void who_succeeded_and_is_gone_before_its_turn_counts(void **state)
     collect_all(rig);
     stage_rig_pod(rig, "first", "first", "c=1", "Succeeded");
     stage_rig_gone(rig, "first");
+}
+
+static void who_succeeded_and_is_gone_before_its_turn_counts(void **state)
+{
+    struct stage_rig *rig = *state;
+    succeed_and_go_in_a_crowd(rig);
     collect_all(rig);
     assert_non_null(strstr(rig->log, "one None\n"));
     stage_rig_pod(rig, "second", "second", "c=1", "Running"); /* and who came anew, by that */
@@ -114,13 +128,7 @@ static void who_succeeded_and_is_gone_before_its_turn_counts(void **state)
 static void who_succeeded_counts_though_another_of_its_name_came_before_its_turn(void **state)
 {
     struct stage_rig *rig = *state;
-    wait_for_much(rig, "ns");
-    stage_rig_wait(rig, "one", "", "pod/first");
-    stage_rig_wait(rig, "two", "", "(c=1)");
-    stage_rig_read_nothing(rig);
-    collect_all(rig);
-    stage_rig_pod(rig, "first", "first", "c=1", "Succeeded");
-    stage_rig_gone(rig, "first");
+    succeed_and_go_in_a_crowd(rig);
     stage_rig_pod(rig, "first", "second", "c=1", "Pending");
     collect_all(rig);
     stage_rig_gone(rig, "first");
@@ -153,15 +161,7 @@ static void a_search_for_cycles_is_given_up_in_time(void **state)
 {
     struct stage_rig *rig = *state;
     for (int i = 0; i < 200; i++) {
-        char after[512] = "";
-        char name[32];
-        size_t len = 0;
-        for (int k = 0; k < ITEMS; k++) {
-            len += (size_t)snprintf(after + len, sizeof(after) - len, "%s(a in (1,x%d-%d),b!=1)",
-                                    k == 0 ? "" : ",", i, k);
-        }
-        (void)snprintf(name, sizeof(name), "w%d", i);
-        stage_rig_wait(rig, name, "a=1 b=1 group=behind", after);
+        wait_for_ten(rig, "", i, "a=1 b=1 group=behind");
     }
     stage_rig_read_nothing(rig);
     collect_all(rig);
@@ -175,29 +175,15 @@ static void a_search_for_cycles_is_given_up_in_time(void **state)
     assert_non_null(strstr(rig->log, "other StageCycle"));
 }
 
-static int set_up(void **state)
-{
-    *state = stage_rig_new(20000);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    stage_rig_free(*state);
-    return 0;
-}
-
-#define NEWS_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        NEWS_TEST(news_of_a_crowded_namespace_leave_turns_to_others),
-        NEWS_TEST(the_latest_news_of_a_pod_alone_count),
-        NEWS_TEST(who_succeeded_and_is_gone_before_its_turn_counts),
-        NEWS_TEST(who_succeeded_counts_though_another_of_its_name_came_before_its_turn),
-        NEWS_TEST(news_without_room_are_read_instead),
-        NEWS_TEST(a_search_for_cycles_is_given_up_in_time),
+        STAGE_TEST_OF(ROOM, news_of_a_crowded_namespace_leave_turns_to_others),
+        STAGE_TEST_OF(ROOM, the_latest_news_of_a_pod_alone_count),
+        STAGE_TEST_OF(ROOM, who_succeeded_and_is_gone_before_its_turn_counts),
+        STAGE_TEST_OF(ROOM, who_succeeded_counts_though_another_of_its_name_came_before_its_turn),
+        STAGE_TEST_OF(ROOM, news_without_room_are_read_instead),
+        STAGE_TEST_OF(ROOM, a_search_for_cycles_is_given_up_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,6 @@
 /* Who waits for whom, and when it ends. */
 #include "stage_rig.h"
 
-static int set_up(void **state)
-{
-    *state = stage_rig_new(1000);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    stage_rig_free(*state);
-    return 0;
-}
-
 static void a_pod_waits_until_another_has_succeeded(void **state)
 {
     struct stage_rig *rig = *state;
@@ -580,8 +568,6 @@ static void nothing_is_left_when_nobody_waits(void **state)
     assert_int_equal(stats.waiters + stats.targets + stats.records + stats.jobs, 0);
     assert_string_equal(stage_rig_collect(rig), "");
 }
-
-#define STAGE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {

@@ -242,20 +242,6 @@ static void search_for_a_cycle_looks_at_each_item_once(void **state)
     assert_int_equal(stats_of(rig).looks, 3);
 }
 
-static int set_up(void **state)
-{
-    *state = stage_rig_new(1000);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    stage_rig_free(*state);
-    return 0;
-}
-
-#define TOLD_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
 /* Whatever is reported: what has no room in a key is nobody's name. */
 static void names_of_any_length_are_looked_up(void **state)
 {
@@ -278,20 +264,20 @@ static void names_of_any_length_are_looked_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TOLD_TEST(pod_that_has_not_changed_is_not_told_of_again),
-        TOLD_TEST(uid_of_another_name_is_another_pod),
-        TOLD_TEST(first_by_name_of_the_failed_pods_is_named),
-        TOLD_TEST(malformed_pod_is_told_of_once_whatever_others_do),
-        TOLD_TEST(cycles_are_told_again_only_when_one_was_broken),
-        TOLD_TEST(cycles_are_found_in_every_namespace),
-        TOLD_TEST(waiter_that_found_no_room_is_in_a_cycle_once_it_has),
-        TOLD_TEST(room_is_of_no_use_when_nobody_lacks_it),
-        TOLD_TEST(one_pod_without_room_holds_and_is_read_when_there_is),
-        TOLD_TEST(reading_of_a_job_finds_that_job_only),
-        TOLD_TEST(reading_of_pods_finds_no_job),
-        TOLD_TEST(reading_does_not_bring_back_what_was_deleted_meanwhile),
-        TOLD_TEST(search_for_a_cycle_looks_at_each_item_once),
-        TOLD_TEST(looks_are_at_items_that_ask_for_a_label_of_the_pod),
+        STAGE_TEST(pod_that_has_not_changed_is_not_told_of_again),
+        STAGE_TEST(uid_of_another_name_is_another_pod),
+        STAGE_TEST(first_by_name_of_the_failed_pods_is_named),
+        STAGE_TEST(malformed_pod_is_told_of_once_whatever_others_do),
+        STAGE_TEST(cycles_are_told_again_only_when_one_was_broken),
+        STAGE_TEST(cycles_are_found_in_every_namespace),
+        STAGE_TEST(waiter_that_found_no_room_is_in_a_cycle_once_it_has),
+        STAGE_TEST(room_is_of_no_use_when_nobody_lacks_it),
+        STAGE_TEST(one_pod_without_room_holds_and_is_read_when_there_is),
+        STAGE_TEST(reading_of_a_job_finds_that_job_only),
+        STAGE_TEST(reading_of_pods_finds_no_job),
+        STAGE_TEST(reading_does_not_bring_back_what_was_deleted_meanwhile),
+        STAGE_TEST(search_for_a_cycle_looks_at_each_item_once),
+        STAGE_TEST(looks_are_at_items_that_ask_for_a_label_of_the_pod),
         cmocka_unit_test(names_of_any_length_are_looked_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 
 #include "core/stage/internal.h"
 
-enum { MANY = 2000 };
+enum { MANY = 2000, ROOM = 4 * MANY };
 
 static void wait_in(struct stage_rig *rig, const char *namespace, const char *name,
                     const char *after)
@@ -216,31 +216,17 @@ static void cycles_are_looked_for_in_all_namespaces_in_turn(void **state)
     assert_false(sl_stages_changed(rig->stages));
 }
 
-static int set_up(void **state)
-{
-    *state = stage_rig_new((size_t)4 * MANY);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    stage_rig_free(*state);
-    return 0;
-}
-
-#define TURN_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TURN_TEST(what_cannot_be_read_rests_by_itself),
-        TURN_TEST(its_rest_doubles_up_to_a_minute_or_so_and_ends_with_success),
-        TURN_TEST(a_namespace_has_half_of_the_readings_at_most),
-        TURN_TEST(namespaces_take_turns),
-        TURN_TEST(one_success_among_failures_spares_the_pause),
-        TURN_TEST(failures_alone_make_a_pause_for_all),
-        TURN_TEST(cycles_are_looked_for_in_all_namespaces_in_turn),
-        TURN_TEST(who_waits_no_more_leaves_no_turn_behind),
+        STAGE_TEST_OF(ROOM, what_cannot_be_read_rests_by_itself),
+        STAGE_TEST_OF(ROOM, its_rest_doubles_up_to_a_minute_or_so_and_ends_with_success),
+        STAGE_TEST_OF(ROOM, a_namespace_has_half_of_the_readings_at_most),
+        STAGE_TEST_OF(ROOM, namespaces_take_turns),
+        STAGE_TEST_OF(ROOM, one_success_among_failures_spares_the_pause),
+        STAGE_TEST_OF(ROOM, failures_alone_make_a_pause_for_all),
+        STAGE_TEST_OF(ROOM, cycles_are_looked_for_in_all_namespaces_in_turn),
+        STAGE_TEST_OF(ROOM, who_waits_no_more_leaves_no_turn_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,7 @@ static struct sl_pod *runs(struct scene *scene, const char *resource, const char
 
 static uint64_t scene_elsewhere[4];
 static size_t scene_n_elsewhere;
+static bool scene_more;
 
 /* The pod that a series names, "": none. The last text is NULL; those of namespaces begin with '@'.
  */
@@ -44,6 +45,7 @@ static const char *named_by(struct scene *scene, unsigned others, const char *co
     bool doubt = false;
     said.elsewhere = scene_elsewhere;
     said.n_elsewhere = scene_n_elsewhere;
+    said.more = scene_more;
     uint64_t key = sl_usage_named(view, &said, &doubt);
     assert_true(key == 0 || !doubt);
     for (unsigned i = 0; i < view->n_residents; i++) {
@@ -67,6 +69,8 @@ static void the_pod_that_stands_beside_the_exporters_own_is_named(void **state)
     assert_string_equal(NAMED(BY_PROMETHEUS, "train", "@default"), "train");
     assert_string_equal(NAMED(0, "train", "@default"), "train");
     assert_string_equal(NAMED(0, "train", "train", "@default", "@default"), "train");
+    assert_string_equal(NAMED(BY_PROMETHEUS, "exporter-x", "exporter-x", "train", "@default"),
+                        "train");
     assert_string_equal(NAMED(0, "train", "@gpus"), "");
     assert_string_equal(NAMED(0, "train"), "");
     assert_string_equal(NAMED(0, "other", "@default"), ""); /* it is not there */
@@ -125,6 +129,70 @@ static void a_name_beside_that_of_a_stranger_names_nobody(void **state)
     assert_string_equal(NAMED(0, "victim", "@default"), "");
 }
 
+static void labels_that_say_more_than_is_read_name_nobody(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
+    struct sl_pod *pod = runs(scene, WHOLE, "pod");
+    scene_more = true;
+    assert_string_equal(NAMED(0, "pod", "@default"), "");
+    pod->poses = true;
+    assert_string_equal(NAMED(0, "pod", "@default"), "");
+    scene_more = false;
+    assert_string_equal(NAMED(0, "pod", "@default"), "pod");
+}
+
+/* ---- the node ---- */
+
+enum { A = 1, B, C }; /* nodes */
+
+/* Views that nobody looks into. */
+static const struct sl_view *view_at(int node)
+{
+    static const int64_t views[C + 1];
+    return (const struct sl_view *)(const void *)&views[node];
+}
+
+/* The node of a series whose labels name these, 0: the end; negative: and its pod is named there.
+ * 0: of none. */
+static int home_of(const int *node)
+{
+    struct sl_usage_home home[4];
+    size_t n = 0;
+    for (; node[n] != 0; n++) {
+        home[n].view = view_at(abs(node[n]));
+        home[n].pod = node[n] < 0 ? 7 : 0;
+    }
+    const struct sl_usage_home *found = sl_usage_home(home, n);
+    return found == NULL ? 0 : abs(node[found - home]);
+}
+
+#define HOME(...) home_of((const int[]){__VA_ARGS__, 0})
+
+static void a_series_is_of_the_one_node_that_its_labels_name(void **state)
+{
+    (void)state;
+    assert_int_equal(home_of((const int[]){0}), 0);
+    assert_int_equal(HOME(A), A); /* whether or not it names a pod of it */
+    assert_int_equal(HOME(-A), A);
+    assert_int_equal(HOME(B, B, B), B);
+    assert_int_equal(HOME(-B, -B), B);
+}
+
+/* The other label is a copy of the pod's own. */
+static void of_several_nodes_a_series_is_of_the_one_that_has_its_pod(void **state)
+{
+    (void)state;
+    assert_int_equal(HOME(A, -B), B);
+    assert_int_equal(HOME(-A, B), A);
+    assert_int_equal(HOME(-A, B, -A), A);
+    assert_int_equal(HOME(A, B), 0);
+    assert_int_equal(HOME(-A, -B), 0);
+    assert_int_equal(HOME(-A, -B, -A), 0);
+    assert_int_equal(HOME(A, -B, -C), 0);
+    assert_int_equal(HOME(A, -B, C), B);
+}
+
 /* ---- agreement ---- */
 
 static struct sl_usage_row *measured(struct scene *scene, int gpu, int64_t idle_s)
@@ -169,6 +237,9 @@ static void of_those_who_share_all_are_named_or_none_is(void **state)
     struct sl_usage_row *busy = measured(scene, 0, 0);
     name(measured(scene, 1, 300), victim); /* it is on the other: only that is said */
     assert_int_equal(use_of(scene, victim).idle_us, -1);
+    struct sl_pod *third = runs(scene, SHARED, "third");
+    name(&scene->row[1], third); /* nor does it count for those who stand behind */
+    assert_int_equal(use_of(scene, third).idle_us, -1);
     name(busy, other);
     assert_int_equal(use_of(scene, victim).idle_us, 300 * (int64_t)SECOND);
     runs(scene, SHARED, "promised")->set_aside = true; /* who waits is on none */
@@ -206,17 +277,34 @@ static void a_name_on_what_the_pod_cannot_have_does_not_count(void **state)
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
     struct sl_pod *victim = runs(scene, WHOLE, "victim");
     struct sl_usage_row *instance = measured(scene, 0, 300);
-    instance->instance = 1;
     (void)snprintf(instance->profile, sizeof(instance->profile), "3g.20gb");
     name(instance, victim);
     (void)measured(scene, 1, 0);
     (void)measured(scene, 2, 0);
-    assert_int_equal(use_of(scene, victim).idle_us, 0);
+    for (int i = 0; i < 2; i++) {
+        instance->instance = (int16_t)i;
+        assert_int_equal(use_of(scene, victim).idle_us, 0);
+    }
     struct sl_pod *half = runs(scene, "nvidia.com/mig-3g.20gb", "half");
     name(instance, half);
     assert_int_equal(use_of(scene, half).idle_us, 300 * (int64_t)SECOND);
     (void)snprintf(instance->profile, sizeof(instance->profile), "1g.5gb");
     assert_int_equal(use_of(scene, half).idle_us, -1);
+}
+
+static void an_instance_of_an_unknown_profile_may_be_any_instance(void **state)
+{
+    struct scene *scene = *state;
+    with_halves(scene, "nvidia.com/mig-9g.9gb");
+    scene->rig->pool[0].profile = NULL;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 1);
+    struct sl_pod *pod = runs(scene, "nvidia.com/mig-9g.9gb", "pod");
+    struct sl_usage_row *row = measured(scene, 1, 300);
+    name(row, pod);
+    assert_int_equal(use_of(scene, pod).idle_us, -1); /* it has no whole GPU */
+    row->gpu = 0;
+    row->instance = 0;
+    assert_int_equal(use_of(scene, pod).idle_us, 300 * (int64_t)SECOND);
 }
 
 /* A driver that rounds otherwise, as of GB200, whose 1g is 23.8 GB. */
@@ -257,10 +345,14 @@ int main(void)
         TEST(a_label_that_says_another_pod_names_the_one_that_has_it),
         TEST(who_is_named_elsewhere_is_not_meant),
         TEST(a_name_beside_that_of_a_stranger_names_nobody),
+        TEST(labels_that_say_more_than_is_read_name_nobody),
+        cmocka_unit_test(a_series_is_of_the_one_node_that_its_labels_name),
+        cmocka_unit_test(of_several_nodes_a_series_is_of_the_one_that_has_its_pod),
         TEST(of_those_who_share_all_are_named_or_none_is),
         TEST(who_shares_idles_for_sure_only_where_all_gpus_do),
         TEST(who_has_a_gpu_alone_idles_for_sure_by_its_name),
         TEST(a_name_on_what_the_pod_cannot_have_does_not_count),
+        TEST(an_instance_of_an_unknown_profile_may_be_any_instance),
         cmocka_unit_test(an_instance_counts_as_the_driver_writes_its_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,6 +245,56 @@ static void each_of_those_who_share_a_gpu_is_known_by_name(void **state)
     assert_int_equal(use_of(scene, busy).over_mib, 0);
 }
 
+/* Whoever is named on some of its units may have the others anywhere; nor do names place shares of
+ * memory, or a pod that waits. */
+static void a_sharer_is_alone_where_names_show_all_units_of_the_others_elsewhere(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask one = rig_ask(SHARED, 1);
+    struct sl_ask two = rig_ask(SHARED, 2);
+    struct sl_ask memory = rig_ask(MEMORY, 4);
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 3, 4);
+    struct sl_pod *pod = runs(scene, &one, SHARED "=0");
+    struct sl_pod *other = runs(scene, &two, SHARED "=1,2");
+    measured(scene, 0, 0, 5000)->names = named(pod);
+    measured(scene, 1, 0, 100)->names = named(other);
+    measured(scene, 2, 0, 100);
+    assert_int_equal(use_of(scene, pod).used_mib, -1);
+    scene->row[2].names = named(other);
+    assert_int_equal(use_of(scene, pod).used_mib, 5000);
+    also_named(&scene->row[0], other);
+    assert_int_equal(use_of(scene, pod).used_mib, -1);
+    scene->row[0].names.n = 1;
+    struct sl_pod *waiting = runs(scene, &one, SHARED "=1");
+    waiting->set_aside = true;
+    assert_int_equal(use_of(scene, pod).used_mib, -1);
+    waiting->phase = SL_POD_SUCCEEDED;
+    assert_int_equal(use_of(scene, pod).used_mib, 5000);
+    (void)rig_pool(scene->rig, MEMORY, SL_KIND_MEMORY, 16);
+    scene->rig->device[2].memory_units = 16;
+    also_named(&scene->row[2], runs(scene, &memory, MEMORY "=2*4"));
+    assert_int_equal(use_of(scene, pod).used_mib, -1);
+}
+
+/* Whole GPUs are nobody else's, and who has one is on no shared one. */
+static void who_shares_gpus_is_not_on_those_of_who_has_them_whole(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask shared = rig_ask(SHARED, 1);
+    struct sl_ask whole = rig_ask(WHOLE, 1);
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 4);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 1, 1);
+    struct sl_pod *sharer = runs(scene, &shared, SHARED "=0");
+    struct sl_pod *owner = runs(scene, &whole, WHOLE "=1");
+    measured(scene, 0, 0, 5000)->names = named(sharer);
+    measured(scene, 1, 0, 9000);
+    assert_int_equal(use_of(scene, sharer).used_mib, 5000); /* wherever the owner is */
+    scene->row[1].names = named(owner);
+    assert_int_equal(use_of(scene, owner).used_mib, 9000);
+    scene->row[0].names.n = 0;
+    assert_int_equal(use_of(scene, owner).used_mib, 9000); /* wherever the sharer is */
+}
+
 static void what_a_sharer_uses_is_known_where_somebody_tells_it(void **state)
 {
     struct scene *scene = *state;
@@ -436,6 +486,8 @@ int main(void)
         TEST(fewer_gpus_that_name_a_pod_than_it_holds_say_nothing),
         TEST(a_pod_alone_on_a_replica_is_known_named_or_not),
         TEST(each_of_those_who_share_a_gpu_is_known_by_name),
+        TEST(a_sharer_is_alone_where_names_show_all_units_of_the_others_elsewhere),
+        TEST(who_shares_gpus_is_not_on_those_of_who_has_them_whole),
         TEST(what_a_sharer_uses_is_known_where_somebody_tells_it),
         TEST(a_foreign_name_makes_no_busy_pod_idle),
         cmocka_unit_test(a_name_is_the_namespace_and_the_name),
