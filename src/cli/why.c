@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 
 #include "cli/table.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 #include "util/show.h"
 
 enum { HEAD_WIDTH = 12, STORY_MAX = 4 << 20 };

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 void sl_accounts_close(struct sl_accounts *accounts, size_t max)
 {

@@ -1,9 +1,9 @@
 /* Gives the store what core makes of the series. */
 #include "telemetry/internal.h"
 #include "util/clock.h"
+#include "util/data/sat.h"
 #include "util/data/vec.h"
 #include "util/log.h"
-#include "util/sat.h"
 #include "util/time.h"
 
 enum { MIB_STEP = 32, STEP = 20 };

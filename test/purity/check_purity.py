@@ -24,11 +24,12 @@ ALLOWED = set(
     strchr strcmp strcspn strlen strncmp strnlen strrchr strspn strstr
     snprintf vsnprintf __snprintf_chk __vsnprintf_chk
     bsearch qsort sqrt
+    sl_check_failed
     __popcountdi2 __divti3 __assert_fail __stack_chk_fail __memcpy_chk __memset_chk __memmove_chk
     _GLOBAL_OFFSET_TABLE_
     """.split()
 )
-PURE_UTIL = {"str", "buf", "error", "show"}  # and the room util/data
+PURE_UTIL = {"str", "buf", "error", "show", "timestamp"}  # and the room util/data
 MAIN_ONLY = {"sl_hash_set_key"}  # for who starts a process
 
 # Headers of the system that only some folders may use.

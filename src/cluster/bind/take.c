@@ -5,7 +5,7 @@
 
 #include "cluster/publish/snapshot.h"
 #include "cluster/state/state.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 static struct sl_reservation *reservation_new(struct sl_store *store, struct sl_entry *entry,
                                               const struct sl_host_entry *host,

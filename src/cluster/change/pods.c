@@ -10,7 +10,7 @@
 #include "cluster/publish/snapshot.h"
 #include "cluster/state/state.h"
 #include "cluster/state/waiting.h"
-#include "util/share.h"
+#include "util/data/share.h"
 
 static bool is_ours(const struct sl_pod *pod)
 {

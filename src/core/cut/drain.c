@@ -7,8 +7,8 @@
 #include "core/cut/node/shape.h"
 #include "core/cut/planner.h"
 #include "sliced/admit.h"
-#include "util/sat.h"
-#include "util/share.h"
+#include "util/data/sat.h"
+#include "util/data/share.h"
 #include "util/time.h"
 
 enum {

@@ -18,8 +18,12 @@ void sl_book_add_pods(struct sl_cut_book *book, const struct sl_cut_pod *pod,
                       const struct sl_cut_plan *plan)
 {
     for (size_t i = 0; i < plan->n_pods && book->uids.len < PODS_MAX; i++) {
-        char *uid = strdup(pod[plan->pod[i]].pod->uid);
+        size_t size = strlen(pod[plan->pod[i]].pod->uid) + 1;
+        char *uid = malloc(size);
         void *old = NULL;
+        if (uid != NULL) {
+            memcpy(uid, pod[plan->pod[i]].pod->uid, size);
+        }
         if (uid != NULL &&
             (uid[0] == '\0' || sl_map_put(&book->uids, uid, strlen(uid), uid, &old) < 0)) {
             old = uid;

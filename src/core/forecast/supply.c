@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "util/data/heap.h"
+#include "util/data/sat.h"
 #include "util/data/vec.h"
-#include "util/sat.h"
 
 static bool is_earlier(const void *a, const void *b, const void *context)
 {

@@ -2,7 +2,7 @@
  * NodeUnschedulable and NodeResourcesFit of k8s.io/kubernetes/pkg/scheduler/framework/plugins. */
 #include "sliced/admit.h"
 
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 /* ---- labels ---- */
 

@@ -2,7 +2,7 @@
 #include "sliced/overcommit.h"
 
 #include "core/request/text.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 struct excess {
     int64_t placed[SL_NODE_POOLS_MAX]; /* units that have a place */

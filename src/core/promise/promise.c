@@ -3,8 +3,8 @@
 
 #include "core/promise/lane.h"
 #include "sliced/ask.h"
+#include "util/data/sat.h"
 #include "util/data/vec.h"
-#include "util/sat.h"
 #include "util/time.h"
 
 enum { FORGET_ARRIVED = 256 };

@@ -6,7 +6,7 @@
 
 #include "core/request/text.h"
 #include "sliced/quantity.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 /* The most of one resource that a pod's containers use at the same time. Sums stop at INT64_MAX. */
 struct peak {

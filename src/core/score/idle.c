@@ -3,7 +3,7 @@
 
 #include "core/place/choose.h"
 #include "core/score/idle.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 /* A change of HALF_WAY 64000ths of a device for each device asked moves a term half way. */
 enum { HALF_WAY = 25600, DEVICE_WASTE = 64000 };

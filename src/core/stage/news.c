@@ -4,7 +4,7 @@
  * these are few. Whoever changes labels on and on delays what waits in its own namespace alone. */
 #include "core/stage/internal.h"
 
-#include "util/share.h"
+#include "util/data/share.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * left. */
 #include "core/stage/internal.h"
 
-#include "util/share.h"
+#include "util/data/share.h"
 
 bool sl_stage_has_room(const struct sl_stages *stages, const struct sl_stage_space *space,
                        size_t spare)

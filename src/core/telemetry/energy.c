@@ -1,7 +1,7 @@
 /* The energy under a curve of power. */
 #include "sliced/energy.h"
 
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 static const int64_t us_per_s = 1000000;
 

@@ -1,7 +1,7 @@
 /* Finds the pod that an exporter's labels name, and decides where such a name counts. */
 #include "core/usage/names.h"
 #include "util/data/hash.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 static bool is_said(const struct sl_str text[SL_USAGE_SAID_MAX], const char *own)
 {

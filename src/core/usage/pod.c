@@ -1,7 +1,7 @@
 /* How a pod uses the GPUs that it holds. */
 #include "core/place/choose.h"
 #include "core/usage/names.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 enum {
     WHOLE = 1000,  /* a GPU, in thousandths */

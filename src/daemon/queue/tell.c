@@ -9,8 +9,8 @@
 #include "daemon/queue/clock.h"
 #include "daemon/queue/worker.h"
 #include "server/api/explain.h"
+#include "util/data/share.h"
 #include "util/log.h"
-#include "util/share.h"
 #include "util/time.h"
 #include "util/timestamp.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "util/share.h"
+#include "util/data/share.h"
 
 struct space {
     struct sl_turn_space turn;

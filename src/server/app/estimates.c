@@ -5,7 +5,7 @@
 
 #include "util/clock.h"
 #include "util/data/hash.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 #include "util/time.h"
 
 enum { REST = 9 /* rest follows an estimate: they have a tenth of a processor, */ };

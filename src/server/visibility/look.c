@@ -2,8 +2,8 @@
 #include "server/visibility/kinds.h"
 
 #include "util/data/map.h"
+#include "util/data/share.h"
 #include "util/data/vec.h"
-#include "util/share.h"
 #include "util/show.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "codec/status.h"
 #include "server/app/estimates.h"
 #include "util/clock.h"
-#include "util/share.h"
+#include "util/data/share.h"
 #include "util/time.h"
 
 enum {

@@ -2,7 +2,7 @@
 #include "core/cut/node/node.h"
 #include "core/cut/node/slices.h"
 #include "core/place/choose.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 int64_t sl_cut_end_of(const struct sl_pod *pod, int64_t now_us)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sliced/cut_run.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 #include "util/time.h"
 
 /* A pod that came needs a plan that knows it. */

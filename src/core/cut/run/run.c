@@ -19,7 +19,7 @@
 #include <stdio.h>
 
 #include "util/data/hash.h"
-#include "util/sat.h"
+#include "util/data/sat.h"
 #include "util/time.h"
 
 static const int64_t lag_us = 10 * SL_SECOND_US;    /* the watch shows an order by then */

@@ -4,8 +4,8 @@
 #define SLICED_CORE_PLAN_STATE_STATE_H
 
 #include "core/plan/state/run.h"
+#include "util/data/sat.h"
 #include "util/data/vec.h"
-#include "util/sat.h"
 #include "util/time.h"
 
 enum { SL_PLAN_NODE_NAME_MAX = 254 }; /* with NUL */

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "util/sat.h"
+#include "util/data/sat.h"
 
 static void results_that_fit_are_exact(void **state)
 {
