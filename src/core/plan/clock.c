@@ -83,6 +83,5 @@ void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us
             planner->order->arrive(planner, pod);
         }
     }
-    planner->touch++;
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
 }

@@ -56,8 +56,7 @@ struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl
     planner->config = *config;
     planner->order = sl_plan_order_of(config->order.kind);
     planner->n_lanes = 1;
-    planner->seq = 1;
-    planner->nodes_seq = 1;
+    sl_plan_touch(planner, SL_PLAN_ROOM | SL_PLAN_KINDS);
     return planner;
 }
 
@@ -138,7 +137,7 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
     }
     planner->config = *config;
     planner->order = sl_plan_order_of(config->order.kind);
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_RUN);
     if (other && planner->order != NULL) {
         planner->order->begin(planner);
     }

@@ -175,7 +175,7 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
     if (known->queued || (known->broken && moves)) {
         leave_lane(planner, known);
     }
-    planner->dirty = planner->dirty || known->broken;
+    sl_plan_touch(planner, known->broken ? SL_PLAN_RUN : 0);
     struct sl_plan_class *old = known->class;
     known->class = class;
     if (!same_after(known->pod, pod)) {
@@ -286,7 +286,7 @@ void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t no
         sl_plan_time_out(planner, pod);
     }
     planner->stats.failed++;
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_RUN);
     sl_plan_settle(planner, pod);
 }
 
@@ -305,7 +305,7 @@ void sl_planner_denied(struct sl_planner *planner, struct sl_str uid, int64_t no
         sl_plan_settle(planner, pod);
     }
     pod->denied = true;
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_RUN);
     sl_plan_note_refusal(planner, pod->space);
 }
 

@@ -139,7 +139,7 @@ static void tell_nodes(struct sl_planner *planner, struct sl_plan_lane *lane)
     (void)split_nodes(planner, lane, nodes);
     if (sl_promise_set_nodes(lane->promise, nodes, n, planner->now_us, NULL) == 0) {
         lane->promise_units = lane->capacity;
-        lane->promise_seq = planner->nodes_seq;
+        lane->promise_seq = planner->seq.kinds;
     }
     free(nodes);
 }
@@ -149,7 +149,7 @@ static void bounded_capacity(struct sl_planner *planner)
     struct sl_plan_lane *first = planner->ready ? planner->lane : NULL; /* else views are gone */
     for (struct sl_plan_lane *lane = first; lane != NULL; lane = lane->next) {
         if (lane->promise != NULL && lane->leaves > 0 &&
-            (lane->promise_units != lane->capacity || lane->promise_seq != planner->nodes_seq)) {
+            (lane->promise_units != lane->capacity || lane->promise_seq != planner->seq.kinds)) {
             tell_nodes(planner, lane);
         }
     }
@@ -217,7 +217,7 @@ static int by_submission(const void *context, const struct sl_plan_pod *a,
 static void bring_back(struct sl_planner *planner)
 {
     unsigned left = SL_PLAN_BACK_MAX;
-    planner->aside_seq = planner->seq;
+    planner->aside_seq = planner->seq.room;
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         for (uint32_t i = 0; i < lane->n_queue && planner->n_aside > 0 && left > 0; i++) {
             if (lane->queue[i]->aside) {
@@ -232,7 +232,7 @@ static void bring_back(struct sl_planner *planner)
 
 static void bounded_tell(struct sl_planner *planner)
 {
-    if (planner->n_aside > 0 && planner->aside_seq != planner->seq) {
+    if (planner->n_aside > 0 && planner->aside_seq != planner->seq.room) {
         bring_back(planner);
     }
     size_t n = planner->n_arriving;

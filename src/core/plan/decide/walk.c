@@ -101,7 +101,7 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
         return hold_pod(run, lane, pod, SL_HOLD_HEADROOM);
     }
     if (sl_plan_is_spent(run, pod->space) && sl_plan_must_search(planner, pod)) {
-        planner->paused = true; /* the next run goes on with it */
+        sl_plan_touch(planner, SL_PLAN_RUN); /* the next run goes on with it */
         planner->hurry = true;
         sl_plan_set_reason(planner, pod, SL_HOLD_PACE);
         return SL_PLAN_STEP_HELD;
@@ -151,10 +151,9 @@ static size_t begin_walk(struct sl_plan_run *run)
     const struct sl_heap_rule rule = by_head(planner);
     size_t n = 0;
     planner->runs++;
-    planner->epoch++;
+    sl_plan_touch(planner, SL_PLAN_KEPT);
     planner->n_reserves = 0;
     planner->hurry = false;
-    planner->paused = false;
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         lane->run = (struct sl_plan_lane_run){.making = NULL};
         lane->retry[SL_PLAN_RETRY_EXPIRED].waits = false;
@@ -221,7 +220,7 @@ void sl_plan_walk(struct sl_plan_run *run)
         step = run->lacking ? SL_PLAN_STEP_STOP : step;
     }
     if (step == SL_PLAN_STEP_STOP) {
-        planner->paused = true;
+        sl_plan_touch(planner, SL_PLAN_RUN);
         planner->hurry = planner->hurry || run->checks == 0;
         for (size_t i = 0; i < n; i++) {
             planner->scratch.heap[i]->rest_run = planner->runs;

@@ -78,8 +78,10 @@ enum sl_plan_step sl_plan_refuse(struct sl_plan_run *run, struct sl_plan_lane *l
         return run->checks == 0 ? SL_PLAN_STEP_STOP : SL_PLAN_STEP_HELD;
     }
     if (lane->run.refused > SL_PLAN_REFUSED_MAX) {
-        planner->paused = planner->paused || lane->run.set_aside;
-        planner->hurry = planner->hurry || lane->run.set_aside; /* others may go now */
+        if (lane->run.set_aside) { /* others may go now */
+            sl_plan_touch(planner, SL_PLAN_RUN);
+            planner->hurry = true;
+        }
         lane->rest_reason = SL_HOLD_PROMISE;
         return SL_PLAN_STEP_CLOSED;
     }

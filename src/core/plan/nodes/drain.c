@@ -14,8 +14,7 @@ void sl_plan_drain_end(struct sl_planner *planner, struct sl_plan_node *node)
     node->drain_us = 0;
     node->drain_for = NULL;
     planner->n_drains--;
-    planner->touch++;
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
     sl_plan_node_grown(planner, node);
 }
 
@@ -59,8 +58,7 @@ void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_
             known->n_drain_keys = n;
         }
         planner->n_drains++;
-        planner->touch++;
-        planner->dirty = true;
+        sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
     }
 }
 
@@ -108,11 +106,12 @@ static bool is_spared(struct sl_planner *planner, struct sl_plan_lane *lane)
         return true;
     }
     struct sl_plan_lane_run *run = &lane->run;
-    if (!run->drained || run->drained_touch != planner->touch) {
+    if (!run->drained || run->drained_touch != planner->seq.nodes) {
         run->drained = true;
-        run->drained_touch = planner->touch;
+        run->drained_touch = planner->seq.nodes;
         run->spared = planner->order->spares(planner, lane);
-        planner->epoch += !run->spared; /* what drains forbade in this run may go */
+        /* What drains forbade in this run may go. */
+        sl_plan_touch(planner, run->spared ? 0 : SL_PLAN_KEPT);
     }
     return run->spared;
 }

@@ -10,7 +10,7 @@ struct sl_plan_node {
     const struct sl_view *base; /* borrowed; NULL: not there */
     struct sl_view *own; /* with the nominations that base does not show; NULL: it shows all */
     const struct sl_view *view; /* own or base; NULL: to be made */
-    uint64_t seq;               /* planner->seq when it last gained room */
+    uint64_t seq;               /* planner->seq.room when it last gained room */
     uint32_t index;
     int32_t least_priority; /* of its residents */
     bool news;              /* it changed since asks were judged */

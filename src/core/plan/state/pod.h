@@ -25,7 +25,7 @@ struct sl_plan_ask {
     bool never;                  /* no node could ever take it, or by_dra */
     bool by_dra;                 /* DeviceClasses offer what no node does */
     bool moving;                 /* to a lane of its own: a node offers it now */
-    uint64_t never_seq;          /* nodes_seq when never was judged; 0: not yet */
+    uint64_t never_seq;          /* seq.kinds when never was judged; 0: not yet */
     struct sl_plan_class *early; /* list, while estimated starts are worked out */
     struct sl_link all;
     struct sl_pod *pod;                          /* the ask borrows its names */
@@ -50,10 +50,10 @@ struct sl_plan_class {
     const struct sl_constraints *constraints;
     uint64_t failed_seq; /* no node whose seq is at most this can take it */
     enum sl_hold_reason failed_reason;
-    uint64_t window_epoch; /* epoch in which only pods that end by window_us may find a node, */
+    uint64_t window_epoch; /* seq.kept while only pods that end by window_us may find a node, */
     int64_t window_us;
     int32_t window_priority;          /* or pods of a priority above this */
-    uint64_t timeless_seq;            /* touch + 1 when no reservation could be found */
+    uint64_t timeless_seq;            /* seq.nodes + 1 when no reservation could be found */
     struct sl_plan_class *early_next; /* of the ask's list */
     struct sl_plan_space *early_of;   /* pays for it: the namespace of the first pod in its lane */
     uint64_t early;                   /* planner->early when the time was worked out */
