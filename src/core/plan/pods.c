@@ -48,9 +48,7 @@ static int add_pod(struct sl_planner *planner, struct sl_pod *pod, struct sl_err
     if (fresh == NULL || space == NULL) {
         goto lacking;
     }
-    if (sl_vec_reserve(&planner->arriving, &planner->arriving_cap, planner->pods.len + 1,
-                       sizeof(struct sl_plan_pod *)) < 0 ||
-        !class_join(planner, pod, &fresh->class) ||
+    if (!class_join(planner, pod, &fresh->class) ||
         sl_map_put(&planner->pods, pod->uid, strlen(pod->uid), fresh, NULL) < 0) {
         class_part(planner, fresh->class);
         goto lacking;

@@ -33,7 +33,7 @@ static void reserve_first(struct sl_plan_run *run, struct sl_plan_lane *lane,
         lane->run.headroom_us = sl_plan_headroom_time(run, lane, pod);
         return;
     }
-    if (planner->order != NULL && !planner->order->may_reserve(planner, pod)) {
+    if (!sl_plan_bounded_may_reserve(planner, pod)) {
         lane->run.tries = SL_PLAN_RESERVE_TRIES;
         return;
     }
@@ -51,8 +51,7 @@ static enum sl_plan_step hold_pod(struct sl_plan_run *run, struct sl_plan_lane *
 {
     struct sl_planner *planner = run->planner;
     sl_plan_set_reason(planner, pod, reason);
-    if (planner->order != NULL && planner->order->spares_idle_lanes && is_empty(lane) &&
-        run->n_open == 1) {
+    if (planner->order == &sl_plan_bounded && is_empty(lane) && run->n_open == 1) {
         lane->rest_reason = SL_HOLD_NO_ROOM; /* no other lane's pods could take the room */
         return SL_PLAN_STEP_CLOSED;
     }
@@ -122,8 +121,7 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
     if (run->room == 0) {
         return SL_PLAN_STEP_STOP;
     }
-    enum sl_plan_admission admission =
-        planner->order == NULL ? SL_PLAN_ADMITTED : planner->order->admit(planner, pod, pick.node);
+    enum sl_plan_admission admission = sl_plan_bounded_admit(planner, pod, pick.node);
     if (admission != SL_PLAN_ADMITTED) {
         return sl_plan_refuse(run, lane, pod, admission);
     }

@@ -64,13 +64,11 @@ struct sl_plan_lane {
     struct sl_plan_pod **queue; /* pods that may start, in order */
     uint32_t n_queue;
     size_t queue_cap;
-    struct sl_promise *promise;    /* order bounded: NULL before the first pod */
-    int64_t promise_units;         /* capacity that the promise knows of */
-    uint64_t promise_seq;          /* seq.kinds then */
-    struct sl_plan_pod *preemptor; /* released to preempt */
-    int64_t preempting_us;         /* since when */
-    int64_t asked_us;              /* since when kube-scheduler may look for victims */
-    bool preempt_waits;            /* some pod waits until kube-scheduler names the node */
+    struct sl_plan_account_lane *account; /* the order's; NULL: none */
+    struct sl_plan_pod *preemptor;        /* released to preempt */
+    int64_t preempting_us;                /* since when */
+    int64_t asked_us;                     /* since when kube-scheduler may look for victims */
+    bool preempt_waits;                   /* some pod waits until kube-scheduler names the node */
     struct sl_plan_reserve reserve;
     struct sl_plan_retry retry[SL_PLAN_RETRIES];
 

@@ -90,13 +90,7 @@ struct sl_planner {
     size_t n_lanes;
     size_t n_reserves; /* lanes whose reservation is active */
 
-    /* the order's account */
-    struct sl_map ids;             /* promise id in use -> struct sl_plan_pod or ran */
-    struct sl_plan_pod **arriving; /* to be put into the account; room for all pods */
-    size_t n_arriving;
-    size_t arriving_cap;
-    size_t n_aside;     /* pods set aside */
-    uint64_t aside_seq; /* seq when they last came back */
+    struct sl_plan_account account;
 
     /* nodes */
     struct sl_plan_node **node; /* by name */

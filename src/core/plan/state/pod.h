@@ -10,6 +10,7 @@ enum {
     SL_PLAN_REFUSALS_MAX = 8, /* in a row: after that, a namespace's pods try one at a time */
 };
 
+struct sl_plan_account_pod;
 struct sl_plan_lane;
 struct sl_plan_node;
 
@@ -86,7 +87,7 @@ struct sl_plan_pod {
     struct sl_plan_cut *cut;     /* NULL: none */
     char *drain_text;            /* while a node drains for it; NULL: nothing is said */
     struct sl_order_item item;
-    uint64_t promise_id;
+    struct sl_plan_account_pod *account; /* the order's; NULL: none */
     enum sl_queue_state state;
     enum sl_hold_reason reason;
     enum sl_hold_reason stage;
@@ -101,19 +102,15 @@ struct sl_plan_pod {
     int64_t start_us;       /* estimated start; 0: there is no estimate */
     int64_t usual_start_us; /* the same if pods run as long as is usual */
     uint32_t expiries;
-    uint32_t arriving; /* its place in planner->arriving, from 1; 0: not there */
-    uint32_t strikes;  /* expiries since something about it changed */
-    bool elsewhere;    /* bound without a nomination; it is about to be removed */
-    bool queued;       /* in its lane's queue */
-    bool released;     /* without a nomination */
-    bool broken;       /* what it asks for changed while it had a nomination */
-    bool arrived;      /* known to the lane's promise as waiting */
-    bool started;      /* known to the lane's promise as running */
-    bool aside;        /* taken out of the promise: it lacks something other than units */
-    bool named;        /* names a node itself, on which the next run tries it before all others */
-    bool preemptive;   /* was released to preempt; it is not a second time */
-    bool denied;       /* its last expiry was the API server's refusal */
-    bool excused;      /* one expiry was not held against it */
+    uint32_t strikes; /* expiries since something about it changed */
+    bool elsewhere;   /* bound without a nomination; it is about to be removed */
+    bool queued;      /* in its lane's queue */
+    bool released;    /* without a nomination */
+    bool broken;      /* what it asks for changed while it had a nomination */
+    bool named;       /* names a node itself, on which the next run tries it before all others */
+    bool preemptive;  /* was released to preempt; it is not a second time */
+    bool denied;      /* its last expiry was the API server's refusal */
+    bool excused;     /* one expiry was not held against it */
 
     struct sl_pod *nomination;     /* a copy that stands where its nomination is; NULL: none */
     struct sl_plan_node *node;     /* of the nomination */
