@@ -12,7 +12,7 @@ static void move_time(int64_t *at_us, int64_t by_us)
 /* Its place in the queue follows from that time. */
 static void move_opened(struct sl_planner *planner, struct sl_plan_pod *pod, int64_t by_us)
 {
-    bool queued = pod->queued;
+    bool queued = sl_plan_is_queued(pod);
     if (pod->opened_us == 0) {
         return;
     }
@@ -33,9 +33,11 @@ static void move_pod(struct sl_planner *planner, struct sl_plan_pod *pod, int64_
     move_time(&pod->ready_us, by_us);
     move_time(&pod->retry_us, by_us);
     move_time(&pod->pardoned_us, by_us);
-    move_time(&pod->nominated_us, by_us);
-    move_time(&pod->held_us, by_us);
-    move_time(&pod->heard_us, by_us);
+    if (pod->nomination != NULL) {
+        move_time(&pod->nomination->since_us, by_us);
+        move_time(&pod->nomination->held_us, by_us);
+        move_time(&pod->nomination->heard_us, by_us);
+    }
     pod->start_us = 0;
     if (pod->cut != NULL) {
         move_time(&pod->cut->start_us, by_us);

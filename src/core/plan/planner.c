@@ -122,17 +122,8 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
     if (check_config(config, err) < 0) {
         return -1;
     }
-    size_t at = 0;
-    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
-         pod = sl_map_next(&planner->pods, &at)) {
-        if (planner->order != NULL && pod->nomination == NULL) {
-            planner->order->settle(planner, pod, SL_PLAN_LEAVES);
-        }
-        pod->queued = false;
-    }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        lane->n_queue = 0;
-        sl_plan_reserve_end(planner, lane);
+        sl_plan_empty(planner, lane, true);
     }
     bool other = config->order.kind != planner->config.order.kind ||
                  memcmp(&config->promise, &planner->config.promise, sizeof(config->promise)) != 0;
@@ -145,14 +136,15 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
     if (other && planner->order != NULL) {
         planner->order->begin(planner);
     }
-    at = 0;
+    size_t at = 0;
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
         pod->item = sl_plan_item_of(planner, pod->pod, pod->opened_us);
         sl_plan_settle(planner, pod);
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        bool goes_on = config->preemption && lane->preemptor != NULL && lane->preemptor->queued;
+        bool goes_on =
+            config->preemption && lane->preemptor != NULL && sl_plan_is_queued(lane->preemptor);
         if (!goes_on) { /* nothing is kept for its preemptor any more */
             sl_plan_preempt_end(planner, lane);
         }

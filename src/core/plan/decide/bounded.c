@@ -1,6 +1,7 @@
 /* The order bounded: tells each lane's promise what happens and asks it which pod may start. A pod
  * of several resources belongs to the lane of its first. */
 #include "core/plan/decide/decide.h"
+#include "util/check.h"
 
 #include <stdlib.h>
 
@@ -272,7 +273,7 @@ static void start(struct sl_planner *planner, struct sl_plan_pod *pod)
         struct sl_promise *promise = sl_plan_bounded_promise(sl_plan_lane_of(pod));
         pod->account->stand = RUNNING;
         (void)sl_promise_start(promise, pod->account->id, planner->now_us, NULL);
-        sl_promise_place(promise, pod->account->id, key_of(pod->node->node->name));
+        sl_promise_place(promise, pod->account->id, key_of(pod->nomination->node->node->name));
     } else if (!stands(pod, RUNNING)) {
         leave(planner, pod);
     }
@@ -292,15 +293,14 @@ static void unstart(struct sl_planner *planner, struct sl_plan_pod *pod)
     }
 }
 
-static void bounded_settle(struct sl_planner *planner, struct sl_plan_pod *pod,
-                           enum sl_plan_stand stand)
+static void bounded_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
-    if (stand == SL_PLAN_STARTS) {
+    if (pod->stand == SL_STAND_NOMINATED) {
         start(planner, pod);
         return;
     }
     unstart(planner, pod);
-    if (stand == SL_PLAN_WAITS) {
+    if (sl_plan_is_queued(pod) && !pod->class->ask->never && !sl_plan_may_not_come(pod)) {
         arrive(planner, pod);
     } else {
         leave(planner, pod);
@@ -492,7 +492,7 @@ size_t sl_plan_bounded_urgent(const struct sl_planner *planner, const struct sl_
     size_t known = 0;
     for (size_t i = 0; i < n; i++) {
         out[known] = pod_of(planner, ids[i]);
-        known += out[known] != NULL && out[known]->queued;
+        known += out[known] != NULL && sl_plan_is_queued(out[known]);
     }
     return known;
 }
@@ -582,6 +582,44 @@ static void bounded_begin(struct sl_planner *planner)
         }
     }
     tell_all(planner);
+}
+
+static size_t audit_record(const struct sl_planner *planner,
+                           const struct sl_plan_account_pod *record)
+{
+    SL_CHECK(sl_map_get(&planner->account.ids, (const char *)&record->id, sizeof(record->id)) ==
+             record);
+    return 1;
+}
+
+void sl_plan_bounded_audit(const struct sl_planner *planner)
+{
+    size_t n[RUNNING + 1] = {0};
+    size_t at = 0;
+    uint64_t waiting = 0;
+    uint64_t running = 0;
+    for (const struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        const struct sl_plan_account_pod *record = pod->account;
+        if (record != NULL) {
+            bool told = record->stand == WAITING || record->stand == RUNNING;
+            SL_CHECK(record->pod == pod);
+            SL_CHECK((record->stand == RUNNING) == (pod->nomination != NULL));
+            n[record->stand] += told ? audit_record(planner, record) : 1;
+        }
+    }
+    for (const struct sl_plan_ran *ran = sl_plan_ran_at(planner->all_rans.first); ran != NULL;
+         ran = sl_plan_ran_at(ran->all.next)) {
+        n[RUNNING] += ran->account == NULL ? 0 : audit_record(planner, ran->account);
+    }
+    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        const struct sl_promise *promise = sl_plan_bounded_promise(lane);
+        waiting += promise == NULL ? 0 : sl_promise_waiting(promise);
+        running += promise == NULL ? 0 : sl_promise_running(promise);
+    }
+    SL_CHECK(n[COMING] == planner->account.n_coming && n[ASIDE] == planner->account.n_aside);
+    SL_CHECK(n[WAITING] == waiting && n[RUNNING] == running);
+    SL_CHECK(n[WAITING] + n[RUNNING] == planner->account.ids.len);
 }
 
 const struct sl_plan_order sl_plan_bounded = {

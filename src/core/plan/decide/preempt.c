@@ -101,7 +101,7 @@ void sl_plan_preempt_note(struct sl_planner *planner, struct sl_plan_pod *pod,
                           const struct sl_pod *next)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    if (pod->queued && lane->preemptor == NULL && pod->released && pod->preemptive &&
+    if (sl_plan_is_queued(pod) && lane->preemptor == NULL && pod->released && pod->preemptive &&
         next->nominated != NULL) { /* the node is named after the wait for it ended */
         watch_preemptor(planner, lane, pod);
     }

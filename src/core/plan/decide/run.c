@@ -48,8 +48,7 @@ static void tell_refusals(struct sl_plan_run *run)
     struct sl_planner *planner = run->planner;
     while (planner->refused.first != NULL) {
         struct sl_plan_pod *pod = sl_plan_listed(planner->refused.first);
-        sl_plan_enlist(pod, NULL);
-        pod->told = pod->reason;
+        sl_plan_told(planner, pod);
         planner->stats.refusals++;
         const struct sl_plan_action action = {
             .kind = SL_PLAN_REFUSE, .pod = pod->pod, .reason = pod->reason};

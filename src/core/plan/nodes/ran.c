@@ -46,9 +46,11 @@ void sl_plan_ran_keep(struct sl_planner *planner, struct sl_plan_pod *pod)
     if (ran == NULL) {
         return; /* to the order the pod is gone at once */
     }
-    ran->nominated_us = pod->nominated_us;
-    ran->lane = pod->nomination->items[0].key;
-    ran->seen = pod->node->base != NULL && sl_plan_shows(pod->node->base, pod->nomination);
+    const struct sl_plan_nomination *nomination = pod->nomination;
+    const struct sl_view *base = nomination->node->base;
+    ran->nominated_us = nomination->since_us;
+    ran->lane = nomination->pod->items[0].key;
+    ran->seen = base != NULL && sl_plan_shows(base, nomination->pod);
     if (planner->order != NULL) {
         planner->order->bound(pod, ran);
     }

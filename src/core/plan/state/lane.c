@@ -108,7 +108,7 @@ bool sl_plan_has_room(const struct sl_plan_ask *ask)
 
 enum sl_hold_reason sl_plan_reason(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    if (!pod->queued) {
+    if (!sl_plan_is_queued(pod)) {
         return pod->reason;
     }
     if (pod->run == planner->runs && planner->runs > 0) {

@@ -44,7 +44,7 @@ static void settle_space(struct sl_planner *planner, const struct sl_plan_space 
     size_t at = 0;
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
-        if (pod->space != space || !pod->queued) {
+        if (pod->space != space || !sl_plan_is_queued(pod)) {
             continue;
         }
         struct sl_plan_lane *lane = sl_plan_lane_of(pod);

@@ -158,15 +158,18 @@ struct sl_queue_over sl_plan_over_headroom(const struct sl_planner *planner,
 
 /* ---- settle.c ---- */
 
-/* Moves the pod from its list to the end of this one; NULL: to none. */
-void sl_plan_enlist(struct sl_plan_pod *pod, struct sl_list *list);
-
 /* Brings the pod's state, list, queue and account in line with all that is known of it: to be
  * called when any of that has changed. Never fails. */
 void sl_plan_settle(struct sl_planner *planner, struct sl_plan_pod *pod);
 void sl_plan_settle_all(struct sl_planner *planner);
-/* Takes the pod out of its lane. */
+/* Takes the pod out of its lane, and out of the order's account. */
 void sl_plan_depart(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* Takes the pod out of the list that it is in, to be settled anew. */
+void sl_plan_take_out(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* Takes the pods of moving asks, or all, out of the lane's queue; all are to be settled. */
+void sl_plan_empty(struct sl_planner *planner, struct sl_plan_lane *lane, bool all);
+/* A run has told that the pod is refused. */
+void sl_plan_told(struct sl_planner *planner, struct sl_plan_pod *pod);
 
 /* ---- relane.c ---- */
 
