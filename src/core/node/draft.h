@@ -107,6 +107,9 @@ int64_t sl_draft_units(struct sl_draft *draft, const char *list, const struct sl
  * ".shared" before their end. */
 struct sl_str sl_draft_key(char out[SL_DRAFT_KEY_MAX], struct sl_str profile, const char *end);
 
+/* Takes the pool's units for GPUs or instances of their own: nobody shares them. */
+void sl_draft_unshare(struct sl_draft_pool *pool);
+
 /* Reads labels and pools. -1 with *err set beyond SL_NODE_POOLS_MAX. */
 int sl_draft_read(struct sl_draft *draft, struct sl_error *err);
 

@@ -30,7 +30,7 @@ int64_t sl_memory_on_instance(const struct sl_scratch *scratch, unsigned pool,
         return 0;
     }
     const struct sl_pool *p = &scratch->view->node->pool[pool];
-    bool shared = p->kind == SL_KIND_REPLICA && !p->slices;
+    bool shared = sl_kinds[p->kind].replica && !p->slices;
     return shared ? shares_left(item, mib, scratch->instance_mib[i]) : INT64_MAX;
 }
 
@@ -72,7 +72,7 @@ int64_t sl_memory_on_device(const struct sl_scratch *scratch, unsigned pool,
     if (!suffices(item, sl_node_unit_mib(node, pool, (int)i, -1))) {
         return 0;
     }
-    if (node->pool[pool].kind != SL_KIND_REPLICA) {
+    if (!sl_kinds[node->pool[pool].kind].replica) {
         return INT64_MAX;
     }
     int64_t declared_mib = scratch->device[i].declared_mib;
@@ -93,7 +93,7 @@ int64_t sl_memory_by_counts(const struct sl_scratch *scratch, unsigned pool,
     if (!suffices(item, p->memory_mib)) {
         return 0;
     }
-    bool shared = p->kind == SL_KIND_REPLICA;
+    bool shared = sl_kinds[p->kind].replica;
     return shared ? shares_left(item, p->total_mib, scratch->pool_mib[pool]) : INT64_MAX;
 }
 

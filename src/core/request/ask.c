@@ -4,16 +4,15 @@
 /* Kubernetes refuses longer names after the '/'. */
 enum { RESOURCE_NAME_MAX = 63 };
 
+const struct sl_kind_row sl_kinds[SL_KIND_COUNT] = {
+#define KIND(kind, word, own, ...) {.name = #word, __VA_ARGS__},
+    SL_KINDS(KIND)
+#undef KIND
+};
+
 const char *sl_kind_name(enum sl_kind kind)
 {
-    static const char *const names[] = {
-        [SL_KIND_WHOLE] = "whole",
-        [SL_KIND_MIG] = "mig",
-        [SL_KIND_REPLICA] = "replica",
-        [SL_KIND_MEMORY] = "memory",
-    };
-    size_t i = (size_t)kind;
-    return i < sizeof(names) / sizeof(names[0]) ? names[i] : "unknown";
+    return (size_t)kind < SL_KIND_COUNT ? sl_kinds[kind].name : "unknown";
 }
 
 static const struct fixed_name {

@@ -198,7 +198,7 @@ static void complete_items(struct sl_pod *pod, const struct sl_pod_facts *facts,
     pod->min_gpu_memory_mib = (int32_t)least;
     for (uint32_t i = 0; i < pod->n_items; i++) {
         struct sl_ask_item *item = &pod->items[i];
-        bool shares = item->kind == SL_KIND_MEMORY;
+        bool shares = sl_kinds[item->kind].memory;
         item->memory_mib = shares ? 0 : (int32_t)memory;
         item->least_mib = shares ? 0 : (int32_t)least;
         item->gpus = shares ? sl_pod_read_gpus(facts, item->count, problem) : 1;
