@@ -157,8 +157,7 @@ static void a_pod_has_what_it_was_given_only_if_each_field_that_is_kept_agrees(v
     HAS((pod.has_deadline = true, given.name = 2), #name, (kept) != GIVEN)
 #define FLAG(name, kept)                                                                           \
     HAS(given.name = false, #name, true)                                                           \
-    pod.name = false;                                                                              \
-    HAS((void)0, #name, (kept) != EVER)                                                            \
+    HAS(pod.name = false, #name, (kept) != EVER)                                                   \
     pod.name = (kept) != NEVER;
     SL_POD_TEXTS(TEXT)
     SL_POD_NUMBERS(NUMBER)
