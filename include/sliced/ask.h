@@ -63,6 +63,11 @@ struct sl_ask_item {
                            containers have the same images, a hash; else 0 */
 };
 
+/* What an item asks for, as words to compare and to hash: items of equal words fit the same nodes,
+ * and the same units of them. */
+enum { SL_ITEM_WORDS = 3 };
+void sl_item_words(const struct sl_ask_item *item, uint64_t out[SL_ITEM_WORDS]);
+
 /* Returns N of an item that asks for nvidia.com/gpu-<N>gb; else 0. */
 int32_t sl_item_slice_gb(const struct sl_ask_item *item);
 

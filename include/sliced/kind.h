@@ -24,11 +24,12 @@ enum sl_kind {
 #undef KIND
 };
 
+/* SL_KIND_COUNT is none, and so no case of a switch. */
 enum {
-    SL_KIND_COUNT = 0
-#define KIND(kind, name, own, ...) +1
+#define KIND(kind, name, own, ...) SL_KIND_NUMBER_##kind,
     SL_KINDS(KIND)
 #undef KIND
+        SL_KIND_COUNT,
 };
 
 struct sl_kind_row {

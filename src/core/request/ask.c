@@ -89,6 +89,13 @@ int64_t sl_slice_room_gb(int64_t memory_mib)
     return memory_mib > 0 ? (memory_mib - 1) / 1000 + 1 : 0;
 }
 
+void sl_item_words(const struct sl_ask_item *item, uint64_t out[SL_ITEM_WORDS])
+{
+    out[0] = item->key;
+    out[1] = (uint64_t)item->count | (uint64_t)item->each << 32 | (uint64_t)item->gpus << 40;
+    out[2] = (uint64_t)(uint32_t)item->least_mib << 32 | (uint32_t)item->memory_mib;
+}
+
 int32_t sl_item_slice_gb(const struct sl_ask_item *item)
 {
     const struct sl_str prefix = SL_STR("nvidia.com/gpu-");

@@ -335,10 +335,11 @@ bool sl_pod_same_ask(const struct sl_pod *a, const struct sl_pod *b)
 {
     bool same = a->n_items == b->n_items;
     for (uint32_t i = 0; same && i < a->n_items; i++) {
-        const struct sl_ask_item *x = &a->items[i];
-        const struct sl_ask_item *y = &b->items[i];
-        same = x->key == y->key && x->count == y->count && x->each == y->each &&
-               x->memory_mib == y->memory_mib && x->least_mib == y->least_mib && x->gpus == y->gpus;
+        uint64_t x[SL_ITEM_WORDS];
+        uint64_t y[SL_ITEM_WORDS];
+        sl_item_words(&a->items[i], x);
+        sl_item_words(&b->items[i], y);
+        same = memcmp(x, y, sizeof(x)) == 0;
     }
     return same;
 }

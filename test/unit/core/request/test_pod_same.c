@@ -19,6 +19,32 @@ static void an_ask_of_one_container_is_not_that_of_two(void **state)
     sl_pod_unref(together);
 }
 
+static void items_that_differ_in_anything_but_the_workload_have_other_words(void **state)
+{
+    const struct sl_ask_item item = {.key = 7, .count = 2, .each = 1, .gpus = 1};
+    const struct sl_ask_item other[] = {
+        {.key = 8, .count = 2, .each = 1, .gpus = 1},
+        {.key = 7, .count = SL_UNITS_MAX, .each = 1, .gpus = 1},
+        {.key = 7, .count = 2, .each = UINT8_MAX, .gpus = 1},
+        {.key = 7, .count = 2, .each = 1, .gpus = 2},
+        {.key = 7, .count = 2, .each = 1, .gpus = 1, .memory_mib = INT32_MAX},
+        {.key = 7, .count = 2, .each = 1, .gpus = 1, .least_mib = INT32_MAX},
+    };
+    uint64_t words[SL_ITEM_WORDS];
+    uint64_t others[SL_ITEM_WORDS];
+    (void)state;
+    sl_item_words(&item, words);
+    for (unsigned i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+        sl_item_words(&other[i], others);
+        assert_memory_not_equal(words, others, sizeof(words));
+        struct sl_ask_item same = other[i];
+        same.workload = 1;
+        sl_item_words(&same, words);
+        assert_memory_equal(words, others, sizeof(words));
+        sl_item_words(&item, words);
+    }
+}
+
 /* More labels than are remembered hide none that may pass for a name of an exporter's. */
 static void a_label_that_poses_makes_another_pod_of_it_behind_any_number_of_others(void **state)
 {
@@ -191,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_ask_of_one_container_is_not_that_of_two),
+        TEST(items_that_differ_in_anything_but_the_workload_have_other_words),
         TEST(a_label_that_poses_makes_another_pod_of_it_behind_any_number_of_others),
         TEST(the_facts_can_tell_every_field),
         TEST(pods_that_differ_in_one_field_are_the_same_only_if_that_is_quiet),
