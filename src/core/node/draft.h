@@ -86,7 +86,6 @@ struct sl_draft {
     char problem_text[SL_NODE_PROBLEM_MAX];
     unsigned n_labels; /* the first n labels of the facts are kept */
     unsigned n_taints;
-    size_t site_text; /* bytes of labels and taints to copy */
     struct sl_host host;
 };
 
@@ -124,10 +123,9 @@ void sl_draft_partition(struct sl_draft *draft);
 /* Notes whether the node is as sliced.dev/cut-devices says. */
 void sl_draft_follows(struct sl_draft *draft, bool follows);
 
-/* Labels, taints and allocatable beside GPUs (site.c): counts the parts to keep, tells their size,
- * and copies them to the memory behind the node. */
+/* Labels, taints and allocatable beside GPUs (site.c): counts the parts to keep, and packs them for
+ * the node. */
 void sl_draft_site(struct sl_draft *draft);
-size_t sl_draft_site_words(const struct sl_draft *draft);
 struct sl_pack;
 void sl_draft_site_pack(const struct sl_draft *draft, struct sl_node *node, struct sl_pack *at);
 

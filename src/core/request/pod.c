@@ -19,67 +19,45 @@ struct texts {
 #undef TEXT
 };
 
-static size_t texts_size(const struct texts *texts)
+/* Packs a pod with these texts, and all else of the draft, which keeps what it has. NULL while the
+ * pack counts. */
+static struct sl_pod *pack(const struct sl_pod *draft, const struct texts *texts,
+                           struct sl_pack *at)
 {
-    size_t size = 0;
-#define TEXT(name, none, kept) size += texts->name.len == 0 ? 0 : texts->name.len + 1;
+    struct sl_pod *pod = sl_pack_words(at, sizeof(*pod));
+    size_t labels = draft->n_labels * sizeof(draft->label[0]);
+    struct sl_ask_item *items = sl_pack_words(at, draft->n_items * sizeof(*items));
+    uint64_t *label = sl_pack_words(at, labels);
+    struct sl_pod made;
+    memcpy(&made, draft, offsetof(struct sl_pod, refs));
+    made.items = items;
+    made.label = label;
+    made.constraints = sl_constraint_pack(draft->constraints, at);
+    for (uint32_t i = 0; i < draft->n_items; i++) {
+        struct sl_ask_item item = draft->items[i];
+        item.resource = sl_pack_text(at, item.resource);
+        if (items != NULL) {
+            items[i] = item;
+        }
+    }
+#define TEXT(name, none, kept) made.name = sl_pack_str(at, texts->name, none);
     SL_POD_TEXTS(TEXT)
 #undef TEXT
-    return size;
-}
-
-static const char *put_text(char **at, struct sl_str text, const char *none)
-{
-    char *start = *at;
-    if (text.len == 0) {
-        return none;
+    if (pod != NULL) {
+        memcpy(pod, &made, offsetof(struct sl_pod, refs));
+        atomic_init(&pod->refs, 1);
     }
-    memcpy(start, text.s, text.len);
-    start[text.len] = '\0';
-    *at += text.len + 1;
-    return start;
-}
-
-static void put_texts(struct sl_pod *pod, const struct texts *texts, struct sl_pack *at)
-{
-    for (uint32_t i = 0; i < pod->n_items; i++) {
-        pod->items[i].resource = sl_pack_text(at, pod->items[i].resource);
+    if (label != NULL && labels > 0) {
+        memcpy(label, draft->label, labels);
     }
-#define TEXT(name, none, kept) pod->name = put_text(&at->text, texts->name, none);
-    SL_POD_TEXTS(TEXT)
-#undef TEXT
+    return pod;
 }
 
-/* Makes a pod with these texts, and all else of the draft, which keeps what it has. */
 static struct sl_pod *pod_alloc(const struct sl_pod *draft, const struct texts *texts)
 {
-    size_t items = draft->n_items * sizeof(draft->items[0]);
-    size_t labels = draft->n_labels * sizeof(draft->label[0]);
-    size_t words = sizeof(*draft) + items + labels;
-    size_t text = texts_size(texts);
-    for (uint32_t i = 0; i < draft->n_items; i++) {
-        text += sl_pack_text_size(draft->items[i].resource);
-    }
-    sl_constraint_measure(draft->constraints, &words, &text);
-    char *block = malloc(words + text);
-    if (block == NULL) {
-        return NULL;
-    }
-    struct sl_pod *pod = (struct sl_pod *)(void *)block;
-    memcpy(pod, draft, offsetof(struct sl_pod, refs));
-    atomic_init(&pod->refs, 1);
-    pod->items = (struct sl_ask_item *)(pod + 1);
-    pod->label = (const uint64_t *)(pod->items + pod->n_items);
-    if (items > 0) {
-        memcpy(pod->items, draft->items, items);
-    }
-    if (labels > 0) {
-        memcpy(block + sizeof(*pod) + items, draft->label, labels);
-    }
-    struct sl_pack at = {block + sizeof(*pod) + items + labels, block + words};
-    pod->constraints = sl_constraint_pack(draft->constraints, &at);
-    put_texts(pod, texts, &at);
-    return pod;
+    struct sl_pack at = {0};
+    (void)pack(draft, texts, &at);
+    return sl_pack_allocate(&at) ? pack(draft, texts, &at) : NULL;
 }
 
 static bool text_fits(struct sl_str text, size_t max, const char *field, struct sl_error *err)
