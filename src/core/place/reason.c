@@ -133,6 +133,11 @@ static const struct row {
                                  "correct the request", TEXT("malformed GPU request$m")},
     [SL_REASON_UNKNOWN_NODE] = {"UnknownNode", false, "The node has not been seen yet, or is gone.",
                                 NULL, TEXT("node not known (yet)")},
+    [SL_REASON_RESERVED_ELSEWHERE] =
+        {"ReservedElsewhere", false,
+         "The pod's devices are reserved on another node, as its binding there has not ended. "
+         "filter alone says so.",
+         NULL, TEXT("its devices are reserved on another node")},
 #undef TEXT
 };
 

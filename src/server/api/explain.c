@@ -407,6 +407,7 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
     case SL_REASON_FITS:
     case SL_REASON_NO_ASK:
     case SL_REASON_UNKNOWN_NODE:
+    case SL_REASON_RESERVED_ELSEWHERE:
     case SL_REASON_COUNT:
         break;
     }
