@@ -12,12 +12,11 @@ struct audit {
 };
 
 /* Each pod of the list stands where the list is for, and no other does. */
-static void audit_list(const struct audit *audit, const struct sl_list *list,
-                       enum sl_plan_stand stand)
+static void audit_list(const struct audit *audit, enum sl_plan_stand stand)
 {
     size_t n = 0;
-    for (const struct sl_plan_pod *pod = sl_plan_listed(list->first); pod != NULL;
-         pod = sl_plan_listed(pod->listed.next)) {
+    for (const struct sl_plan_pod *pod = sl_plan_pod_first(audit->planner, stand); pod != NULL;
+         pod = sl_plan_pod_next(pod)) {
         SL_CHECK(pod->stand == stand);
         n++;
     }
@@ -42,7 +41,7 @@ static void audit_rooms(const struct sl_planner *planner, const struct sl_plan_l
     int64_t units = 0;
     int64_t capacity = 0;
     int64_t largest = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
+    for (size_t i = 0; i < planner->fleet.n; i++) {
         units += lane->node_free[i];
         capacity += lane->node_capacity[i];
         int64_t most = lane->tree[lane->leaves + i];
@@ -56,8 +55,8 @@ static void audit_lane(struct audit *audit, const struct sl_plan_lane *lane)
     const struct sl_planner *planner = audit->planner;
     uint32_t members = 0;
     uint32_t refs = lane->nowhere;
-    for (const struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
-         ask = sl_plan_ask_at(ask->all.next)) {
+    for (const struct sl_plan_ask *ask = sl_plan_ask_first(planner); ask != NULL;
+         ask = sl_plan_ask_next(ask)) {
         members += ask->lane[0] == lane ? ask->members : 0;
         for (unsigned i = 0; i < ask->ask.n; i++) {
             refs += ask->lane[i] == lane;
@@ -100,22 +99,23 @@ static void audit_nodes(struct audit *audit)
     const struct sl_planner *planner = audit->planner;
     size_t drains = 0;
     size_t news = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        const struct sl_plan_node *node = planner->node[i];
+    for (size_t i = 0; i < planner->fleet.n; i++) {
+        const struct sl_plan_node *node = planner->fleet.node[i];
         SL_CHECK(node->index == i);
-        SL_CHECK(i == 0 || strcmp(planner->node[i - 1]->node->name, node->node->name) < 0);
-        SL_CHECK(!planner->ready || (node->base != NULL && planner->base[i] == node->base));
-        SL_CHECK(planner->grown[planner->grown_leaves + i] == node->seq);
+        SL_CHECK(i == 0 || strcmp(planner->fleet.node[i - 1]->node->name, node->node->name) < 0);
+        SL_CHECK(!planner->ready || (node->base != NULL && planner->fleet.base[i] == node->base));
+        SL_CHECK(planner->fleet.grown[planner->fleet.leaves + i] == node->seq);
         audit_node(audit, node);
         drains += node->drain_us > 0;
         news += node->news;
     }
-    for (const struct sl_plan_node *node = planner->gone; node != NULL; node = node->stale_next) {
+    for (const struct sl_plan_node *node = planner->fleet.gone; node != NULL;
+         node = node->stale_next) {
         SL_CHECK(node->base == NULL && node->nominations != NULL);
         audit_node(audit, node);
     }
-    SL_CHECK(drains == planner->n_drains);
-    SL_CHECK(planner->all_news || news == planner->n_news);
+    SL_CHECK(drains == planner->fleet.n_drains);
+    SL_CHECK(planner->news.all || news == planner->news.n);
 }
 
 static void audit_shared(const struct audit *audit)
@@ -132,13 +132,13 @@ static void audit_shared(const struct audit *audit)
     SL_CHECK(pods == planner->pods.len);
     pods = 0;
     at = 0;
-    for (const struct sl_plan_class *class = sl_map_next(&planner->classes, &at); class != NULL;
-         class = sl_map_next(&planner->classes, &at)) {
+    for (const struct sl_plan_class *class = sl_map_next(&planner->asks.classes, &at);
+         class != NULL; class = sl_map_next(&planner->asks.classes, &at)) {
         SL_CHECK(class->refs > 0);
         pods += class->refs;
     }
-    for (const struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
-         ask = sl_plan_ask_at(ask->all.next)) {
+    for (const struct sl_plan_ask *ask = sl_plan_ask_first(planner); ask != NULL;
+         ask = sl_plan_ask_next(ask)) {
         members += ask->members;
     }
     SL_CHECK(pods == audit->with_class && members == audit->with_class);
@@ -160,9 +160,9 @@ void sl_planner_audit(const struct sl_planner *planner)
         lanes++;
     }
     audit_nodes(&audit);
-    audit_list(&audit, &planner->nominations, SL_STAND_NOMINATED);
-    audit_list(&audit, &planner->expired, SL_STAND_RESTING);
-    audit_list(&audit, &planner->refused, SL_STAND_REFUSED);
+    audit_list(&audit, SL_STAND_NOMINATED);
+    audit_list(&audit, SL_STAND_RESTING);
+    audit_list(&audit, SL_STAND_REFUSED);
     SL_CHECK(audit.on_nodes == audit.stands[SL_STAND_NOMINATED]);
     SL_CHECK(audit.queued == audit.stands[SL_STAND_HELD] + audit.stands[SL_STAND_RELEASED]);
     SL_CHECK(lanes == planner->n_lanes);

@@ -61,16 +61,16 @@ void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us
          pod = sl_map_next(&planner->pods, &at)) {
         move_pod(planner, pod, by_us);
     }
-    for (struct sl_plan_ran *ran = sl_plan_ran_at(planner->all_rans.first); ran != NULL;
-         ran = sl_plan_ran_at(ran->all.next)) {
+    for (struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
         move_time(&ran->nominated_us, by_us);
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         move_lane(planner, lane, by_us);
     }
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        planner->node[i]->ends_us = INT64_MIN; /* residents' ends are made anew */
-        move_time(&planner->node[i]->drain_us, by_us);
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        sl_plan_node_at(planner, i)->ends_us = INT64_MIN; /* residents' ends are made anew */
+        move_time(&sl_plan_node_at(planner, i)->drain_us, by_us);
     }
     move_time(&planner->heard_us, by_us);
     planner->now_us = now_us;

@@ -67,19 +67,19 @@ struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl
 
 static void free_nodes(struct sl_planner *planner)
 {
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        sl_plan_node_free(planner->node[i]);
+    for (size_t i = 0; i < planner->fleet.n; i++) {
+        sl_plan_node_free(planner->fleet.node[i]);
     }
-    while (planner->gone != NULL) {
-        struct sl_plan_node *node = planner->gone;
-        planner->gone = node->stale_next;
+    while (planner->fleet.gone != NULL) {
+        struct sl_plan_node *node = planner->fleet.gone;
+        planner->fleet.gone = node->stale_next;
         sl_plan_node_free(node);
     }
-    free(planner->node);
-    free(planner->base);
-    free(planner->grown);
-    free(planner->offer);
-    free(planner->news);
+    free(planner->fleet.node);
+    free(planner->fleet.base);
+    free(planner->fleet.grown);
+    free(planner->offers.at);
+    free(planner->news.node);
 }
 
 void sl_planner_free(struct sl_planner *planner)
@@ -95,16 +95,16 @@ void sl_planner_free(struct sl_planner *planner)
          pod = sl_map_next(&planner->pods, &at)) {
         sl_plan_pod_free(planner, pod);
     }
-    while (planner->all_rans.first != NULL) {
-        sl_plan_ran_forget(planner, sl_plan_ran_at(planner->all_rans.first));
+    while (sl_plan_ran_first(planner) != NULL) {
+        sl_plan_ran_forget(planner, sl_plan_ran_first(planner));
     }
     planner->nowhere->refs = 0;
     sl_plan_lane_tidy(planner);
     free_nodes(planner);
     sl_map_free(&planner->pods);
-    sl_map_free(&planner->classes);
-    sl_map_free(&planner->asks);
-    sl_map_free(&planner->rans);
+    sl_map_free(&planner->asks.classes);
+    sl_map_free(&planner->asks.by_key);
+    sl_map_free(&planner->rans.by_uid);
     sl_map_free(&planner->spaces);
     free(planner->scratch.heap);
     free(planner->scratch.bid);

@@ -324,8 +324,8 @@ void sl_planner_nominated(const struct sl_planner *planner,
                                         int64_t nominated_us),
                           void *context)
 {
-    for (const struct sl_plan_pod *pod = sl_plan_listed(planner->nominations.first); pod != NULL;
-         pod = sl_plan_listed(pod->listed.next)) {
+    for (const struct sl_plan_pod *pod = sl_plan_pod_first(planner, SL_STAND_NOMINATED);
+         pod != NULL; pod = sl_plan_pod_next(pod)) {
         visit(context, pod->pod, pod->nomination->since_us);
     }
 }
@@ -334,10 +334,4 @@ int64_t sl_planner_nominated_at(const struct sl_planner *planner, struct sl_str 
 {
     const struct sl_plan_pod *pod = sl_plan_find(planner, uid);
     return pod != NULL && pod->nomination != NULL ? pod->nomination->since_us : 0;
-}
-
-bool sl_planner_waits_beside(const struct sl_planner *planner, const char *namespace)
-{
-    bool here = sl_map_get(&planner->spaces, namespace, strlen(namespace)) != NULL;
-    return planner->spaces.len > (here ? 1 : 0);
 }

@@ -98,7 +98,7 @@ static void bounded_adopt(struct sl_planner *planner, const struct sl_pod *pod)
         pod->n_items == 0 ? NULL : sl_plan_lane_find(planner, pod->items[0].key);
     struct sl_promise *promise = sl_plan_bounded_promise(lane);
     if (promise == NULL || pod->uid[0] == '\0' ||
-        sl_map_get(&planner->pods, pod->uid, strlen(pod->uid)) != NULL) {
+        sl_plan_find(planner, sl_str_of(pod->uid)) != NULL) {
         return;
     }
     int64_t started_us = sl_plan_start(planner, pod);
@@ -162,8 +162,8 @@ static size_t split_nodes(const struct sl_planner *planner, const struct sl_plan
                           struct sl_promise_node *out)
 {
     size_t n = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        n = split_node(lane, planner->node[i], out, n);
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        n = split_node(lane, sl_plan_node_at(planner, i), out, n);
     }
     return n;
 }
@@ -213,8 +213,8 @@ static struct sl_promise *promise_get(struct sl_planner *planner, struct sl_plan
     }
     lane->account = account;
     bounded_capacity(planner);
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        const struct sl_view *view = planner->node[i]->base;
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        const struct sl_view *view = sl_plan_node_at(planner, i)->base;
         for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
             bounded_adopt(planner, view->resident[r].pod);
         }
@@ -461,11 +461,11 @@ bool sl_plan_bounded_spares(const struct sl_planner *planner, const struct sl_pl
 {
     struct sl_promise_idle idle[IDLE_MAX];
     size_t n = 0;
-    if (lane->account == NULL || planner->n_drains > IDLE_MAX) {
+    if (lane->account == NULL || sl_plan_drains_count(planner) > IDLE_MAX) {
         return lane->account == NULL;
     }
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        const struct sl_plan_node *node = planner->node[i];
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        const struct sl_plan_node *node = sl_plan_node_at(planner, i);
         if (node->drain_us > planner->now_us && lane->node_free[i] > 0 &&
             sl_plan_drains(node, lane->key)) {
             idle[n++] = (struct sl_promise_idle){key_of(node->node->name), lane->node_free[i],
@@ -558,8 +558,8 @@ static void bounded_end(struct sl_planner *planner)
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         forget(lane);
     }
-    for (struct sl_plan_ran *ran = sl_plan_ran_at(planner->all_rans.first); ran != NULL;
-         ran = sl_plan_ran_at(ran->all.next)) {
+    for (struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
         free(ran->account);
         ran->account = NULL;
     }
@@ -608,8 +608,8 @@ void sl_plan_bounded_audit(const struct sl_planner *planner)
             n[record->stand] += told ? audit_record(planner, record) : 1;
         }
     }
-    for (const struct sl_plan_ran *ran = sl_plan_ran_at(planner->all_rans.first); ran != NULL;
-         ran = sl_plan_ran_at(ran->all.next)) {
+    for (const struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
         n[RUNNING] += ran->account == NULL ? 0 : audit_record(planner, ran->account);
     }
     for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {

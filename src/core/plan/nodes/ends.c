@@ -9,7 +9,7 @@ int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod
     if (pod->started_us > 0) {
         return pod->started_us;
     }
-    const struct sl_plan_pod *waiting = sl_map_get(&planner->pods, pod->uid, strlen(pod->uid));
+    const struct sl_plan_pod *waiting = sl_plan_find(planner, sl_str_of(pod->uid));
     if (waiting != NULL && waiting->nomination != NULL) {
         return waiting->nomination->since_us;
     }
@@ -142,8 +142,8 @@ bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane,
         usual ? usual_end : expected_end;
     bool whole = true;
     planner->scratch.supply.n = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        const struct sl_plan_node *node = planner->node[i];
+    for (size_t i = 0; i < planner->fleet.n; i++) {
+        const struct sl_plan_node *node = planner->fleet.node[i];
         const struct sl_view *view = node->base;
         if (view == NULL || sl_view_pool(view, lane->key) < 0) {
             continue;

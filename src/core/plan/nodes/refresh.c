@@ -86,18 +86,31 @@ static bool freshen_node(struct sl_plan_run *run, struct sl_plan_node *node)
     return true;
 }
 
+void sl_plan_expire_gone(struct sl_plan_run *run)
+{
+    struct sl_plan_fleet *fleet = &run->planner->fleet;
+    while (fleet->gone != NULL) {
+        struct sl_plan_node *node = fleet->gone;
+        while (node->nominations != NULL) {
+            sl_plan_expire(run, node->nominations, SL_HOLD_NO_ROOM);
+        }
+        fleet->gone = node->stale_next;
+        sl_plan_node_free(node);
+    }
+}
+
 bool sl_plan_refresh(struct sl_plan_run *run)
 {
     struct sl_planner *planner = run->planner;
     if (!planner->ready) {
         return true;
     }
-    while (planner->stale != NULL) {
-        struct sl_plan_node *node = planner->stale;
+    while (planner->fleet.stale != NULL) {
+        struct sl_plan_node *node = planner->fleet.stale;
         if (!freshen_node(run, node)) {
             return false;
         }
-        planner->stale = node->stale_next;
+        planner->fleet.stale = node->stale_next;
         node->stale = false;
     }
     bool built = sl_plan_relane(planner);

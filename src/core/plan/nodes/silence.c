@@ -51,8 +51,8 @@ void sl_planner_heard(struct sl_planner *planner, struct sl_str uid, int64_t now
 {
     sl_plan_advance(planner, now_us);
     bool silent = planner->now_us - planner->heard_us >= sl_plan_silence(planner);
-    for (struct sl_plan_pod *pod = sl_plan_listed(planner->nominations.first);
-         silent && pod != NULL; pod = sl_plan_listed(pod->listed.next)) {
+    for (struct sl_plan_pod *pod = sl_plan_pod_first(planner, SL_STAND_NOMINATED);
+         silent && pod != NULL; pod = sl_plan_pod_next(pod)) {
         int64_t since_us = sl_plan_silent_since(planner, pod);
         bool away = planner->away && sl_plan_is_doubtful(planner, pod);
         if (away ||
@@ -71,8 +71,8 @@ void sl_planner_heard(struct sl_planner *planner, struct sl_str uid, int64_t now
 int64_t sl_planner_silent(const struct sl_planner *planner, int64_t now_us)
 {
     int64_t since_us = INT64_MAX;
-    for (const struct sl_plan_pod *pod = sl_plan_listed(planner->nominations.first); pod != NULL;
-         pod = sl_plan_listed(pod->listed.next)) {
+    for (const struct sl_plan_pod *pod = sl_plan_pod_first(planner, SL_STAND_NOMINATED);
+         pod != NULL; pod = sl_plan_pod_next(pod)) {
         int64_t at_us = sl_plan_silent_since(planner, pod);
         since_us = at_us < since_us ? at_us : since_us;
     }

@@ -41,8 +41,7 @@ static void set_usual(const struct sl_planner *planner, const struct sl_plan_pod
     bool waits = row->estimate == SL_ESTIMATE_RESERVED || row->estimate == SL_ESTIMATE_LAID_OUT;
     int64_t start_us = sl_plan_later(pod->usual_start_us, planner->now_us);
     bool known = waits && sl_plan_is_queued(pod) && pod->usual_start_us > 0 &&
-                 planner->past != NULL && planner->config.learn_runtime &&
-                 row->reason != SL_HOLD_CUT;
+                 sl_plan_learns(planner) && row->reason != SL_HOLD_CUT;
     row->usual_start_us = known && start_us < row->start_us ? start_us : 0;
 }
 

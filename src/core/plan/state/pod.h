@@ -41,6 +41,11 @@ static inline struct sl_plan_ask *sl_plan_ask_at(struct sl_link *at)
     return at == NULL ? NULL : SL_CONTAINER(at, struct sl_plan_ask, all);
 }
 
+static inline struct sl_plan_ask *sl_plan_ask_next(const struct sl_plan_ask *ask)
+{
+    return sl_plan_ask_at(ask->all.next);
+}
+
 /* Pods that differ only in order and timeout, for every decision. */
 struct sl_plan_class {
     uint32_t refs;
@@ -154,6 +159,12 @@ static inline bool sl_plan_is_queued(const struct sl_plan_pod *pod)
 static inline struct sl_plan_pod *sl_plan_listed(struct sl_link *at)
 {
     return at == NULL ? NULL : SL_CONTAINER(at, struct sl_plan_pod, listed);
+}
+
+/* The next pod that stands likewise. */
+static inline struct sl_plan_pod *sl_plan_pod_next(const struct sl_plan_pod *pod)
+{
+    return sl_plan_listed(pod->listed.next);
 }
 
 #endif

@@ -5,11 +5,11 @@ bool sl_plan_relane(struct sl_planner *planner)
 {
     bool any = false;
     bool whole = true;
-    if (!planner->moves) {
+    if (!sl_plan_offers_fresh(planner)) {
         return true;
     }
-    for (struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
-         ask = sl_plan_ask_at(ask->all.next)) {
+    for (struct sl_plan_ask *ask = sl_plan_ask_first(planner); ask != NULL;
+         ask = sl_plan_ask_next(ask)) {
         ask->moving = false;
         for (unsigned i = 0; i < ask->ask.n; i++) {
             ask->moving = ask->moving || (ask->lane[i] == planner->nowhere &&
@@ -21,10 +21,12 @@ bool sl_plan_relane(struct sl_planner *planner)
         sl_plan_empty(planner, planner->nowhere, false);
         sl_plan_preempt_end(planner, planner->nowhere);
     }
-    for (struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); any && ask != NULL;
-         ask = sl_plan_ask_at(ask->all.next)) {
+    for (struct sl_plan_ask *ask = sl_plan_ask_first(planner); any && ask != NULL;
+         ask = sl_plan_ask_next(ask)) {
         whole = (!ask->moving || sl_plan_ask_move(planner, ask)) && whole;
     }
-    planner->moves = !whole;
+    if (whole) {
+        sl_plan_offers_met(planner);
+    }
     return whole;
 }

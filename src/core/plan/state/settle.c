@@ -16,6 +16,7 @@ enum {
 static const struct {
     enum sl_queue_state state;
     unsigned next; /* stands that may follow, beside itself and OUT */
+    enum sl_plan_list list;
 } stands[SL_STANDS] = {
     [SL_STAND_OUT] = {SL_QUEUE_HELD,
                       TURNS | KEPT | BIT(SL_STAND_RESTING) | BIT(SL_STAND_NOMINATED)},
@@ -23,13 +24,15 @@ static const struct {
                        TURNS | KEPT | BIT(SL_STAND_RESTING) | BIT(SL_STAND_NOMINATED)},
     [SL_STAND_RELEASED] = {SL_QUEUE_RELEASED,
                            TURNS | KEPT | BIT(SL_STAND_RESTING) | BIT(SL_STAND_NOMINATED)},
-    [SL_STAND_RESTING] = {SL_QUEUE_HELD, KEPT | BIT(SL_STAND_HELD)},
-    [SL_STAND_NOMINATED] = {SL_QUEUE_NOMINATED, KEPT | BIT(SL_STAND_HELD) | BIT(SL_STAND_RESTING)},
+    [SL_STAND_RESTING] = {SL_QUEUE_HELD, KEPT | BIT(SL_STAND_HELD), SL_LIST_RESTING},
+    [SL_STAND_NOMINATED] = {SL_QUEUE_NOMINATED, KEPT | BIT(SL_STAND_HELD) | BIT(SL_STAND_RESTING),
+                            SL_LIST_NOMINATED},
     [SL_STAND_STAGED] = {SL_QUEUE_STAGED, TURNS | KEPT | BIT(SL_STAND_RESTING)},
     [SL_STAND_GATED] = {SL_QUEUE_GATED, TURNS | KEPT | BIT(SL_STAND_RESTING)},
     [SL_STAND_BY_DRA] = {SL_QUEUE_HELD, TURNS | KEPT | BIT(SL_STAND_RESTING)},
     [SL_STAND_REFUSED] = {SL_QUEUE_REFUSED,
-                          TURNS | KEPT | BIT(SL_STAND_RESTING) | BIT(SL_STAND_TOLD)},
+                          TURNS | KEPT | BIT(SL_STAND_RESTING) | BIT(SL_STAND_TOLD),
+                          SL_LIST_REFUSED},
     [SL_STAND_TOLD] = {SL_QUEUE_REFUSED, TURNS | KEPT | BIT(SL_STAND_RESTING)},
 };
 
@@ -80,18 +83,15 @@ static struct transition transition_of(const struct sl_planner *planner,
     return (struct transition){pod->released ? SL_STAND_RELEASED : SL_STAND_HELD, SL_HOLD_NONE};
 }
 
-static struct sl_list *list_of(struct sl_planner *planner, enum sl_plan_stand stand)
+struct sl_plan_pod *sl_plan_pod_first(const struct sl_planner *planner, enum sl_plan_stand stand)
 {
-    return stand == SL_STAND_NOMINATED ? &planner->nominations
-           : stand == SL_STAND_RESTING ? &planner->expired
-           : stand == SL_STAND_REFUSED ? &planner->refused
-                                       : NULL;
+    return sl_plan_listed(planner->listed[stands[stand].list].first);
 }
 
 static void move(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_plan_stand stand)
 {
-    struct sl_list *from = list_of(planner, pod->stand);
-    struct sl_list *to = list_of(planner, stand);
+    enum sl_plan_list from = stands[pod->stand].list;
+    enum sl_plan_list to = stands[stand].list;
     bool queued = sl_plan_is_queued(pod);
     SL_CHECK(stand == pod->stand || stand == SL_STAND_OUT ||
              (stands[pod->stand].next & BIT(stand)) != 0);
@@ -99,11 +99,11 @@ static void move(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_pl
     if (queued && !sl_plan_is_queued(pod)) {
         sl_plan_queue_remove(planner, pod);
     }
-    if (from != to && from != NULL) {
-        sl_list_remove(from, &pod->listed);
+    if (from != to && from != SL_LIST_NONE) {
+        sl_list_remove(&planner->listed[from], &pod->listed);
     }
-    if (from != to && to != NULL) {
-        sl_list_add_last(to, &pod->listed);
+    if (from != to && to != SL_LIST_NONE) {
+        sl_list_add_last(&planner->listed[to], &pod->listed);
     }
     if (!queued && sl_plan_is_queued(pod)) {
         sl_plan_queue_add(planner, pod);

@@ -35,6 +35,12 @@ void sl_plan_space_unref(struct sl_planner *planner, struct sl_plan_space *space
     }
 }
 
+bool sl_planner_waits_beside(const struct sl_planner *planner, const char *namespace)
+{
+    bool here = sl_map_get(&planner->spaces, namespace, strlen(namespace)) != NULL;
+    return planner->spaces.len > (here ? 1 : 0);
+}
+
 /* ---- namespaces whose releases are refused ---- */
 
 /* Takes the pods out of the order's account, as none waits for them now, or puts them back. */
