@@ -9,11 +9,13 @@ target_compile_options(sl_options INTERFACE
 target_link_options(sl_options INTERFACE -Wl,--gc-sections)
 # The daemon reads what others write: an overflow that is there all the same shall end it, not
 # obey. _FORTIFY_SOURCE needs an optimised build, and sanitizers have checks of their own.
+# test/purity/check_hardening.py looks at the programs.
 target_compile_options(sl_options INTERFACE -fstack-protector-strong -fstack-clash-protection)
 target_link_options(sl_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 if(NOT SL_SANITIZE)
+    set(optimised $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
     target_compile_options(sl_options INTERFACE
-        $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+        $<${optimised}:-U_FORTIFY_SOURCE> $<${optimised}:-D_FORTIFY_SOURCE=3>)
 endif()
 if(SL_DEVELOPER)
     target_compile_options(sl_options INTERFACE -Werror)

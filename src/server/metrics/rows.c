@@ -303,6 +303,9 @@ static const struct sl_metric cluster_rows[] = {
 
 #define PROCESS(kind, member) SL_METRIC_AT(kind, struct sl_process, member)
 static const struct sl_metric process_rows[] = {
+    {"sliced_checks_failed_total", SL_METRIC_COUNTER,
+     "Checks by which the program watches itself that failed; each is a defect of sliced.", NULL,
+     PROCESS(SL_METRIC_U64, failed_checks)},
     {"sliced_log_lines_lost_total", SL_METRIC_COUNTER,
      "Lines of the log that could not be written.", NULL, PROCESS(SL_METRIC_U64, lost_lines)},
     {"sliced_log_lines_left_out_total", SL_METRIC_COUNTER,
