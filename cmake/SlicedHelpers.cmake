@@ -35,15 +35,16 @@ if(SL_FUZZ)
     target_compile_options(sl_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# sl_add_library(NAME [LINK lib...] [ROOMS room...]): the library (static, unless BUILD_SHARED_LIBS)
-# sl_NAME of the .c files in this folder and its rooms, which are all folders below it where none is
-# named; main/ is a program's. Rooms stand in the order in which they may use each other, each behind
-# those it uses: test/purity holds the sources to that and to LINK. A folder's headers are private to
-# it unless another library links it: then they are seen as "NAME/header.h" or "NAME/ROOM/header.h".
+# sl_add_library(NAME [LINK lib...] [SUBFOLDERS folder...]): the library (static, unless
+# BUILD_SHARED_LIBS) sl_NAME of the .c files in this folder and its subfolders, which are all folders
+# below it where none is named; main/ is a program's. Subfolders stand in the order in which they may
+# use each other, each behind those it uses: test/purity holds the sources to that and to LINK. A
+# folder's headers are private to it unless another library links it: then they are seen as
+# "NAME/header.h" or "NAME/SUBFOLDER/header.h".
 function(sl_add_library name)
-    cmake_parse_arguments(ARG "" "" "LINK;ROOMS" ${ARGN})
-    if(ARG_ROOMS)
-        list(TRANSFORM ARG_ROOMS APPEND "/*.c" OUTPUT_VARIABLE patterns)
+    cmake_parse_arguments(ARG "" "" "LINK;SUBFOLDERS" ${ARGN})
+    if(ARG_SUBFOLDERS)
+        list(TRANSFORM ARG_SUBFOLDERS APPEND "/*.c" OUTPUT_VARIABLE patterns)
         file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" *.c ${patterns})
     else()
         file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" *.c)

@@ -64,8 +64,8 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"events", "Events for pods' owners (events.k8s.io)."},
     {"json", "How bodies and manifests are read, JSON and YAML alike."},
     {"queue", "The order of waiting pods; without it kube-scheduler's own order holds."},
-    {"queue.condition", "The condition sliced.dev/Queued in the status of waiting pods: place, "
-                        "reason, start; not used with --cluster."},
+    {"queue.condition", "The condition sliced.dev/Queued in the status of waiting pods: "
+                        "position, reason, start; not used with --cluster."},
     {"partitioning",
      "Cuts MIG GPUs by what the queue's pods wait for (docs/partitioning.md); not used with "
      "--cluster."},

@@ -227,7 +227,7 @@ static const struct sl_metric written_rows[] = {
     {"sliced_limit_hits_total", SL_METRIC_COUNTER, "Times that a configured ceiling was met.",
      "limit", .write = write_limits},
     {"sliced_cluster_nodes_overcommitted", SL_METRIC_GAUGE,
-     "Nodes whose pods hold more GPU units than the node has or has places for; /api/v1/nodes says "
+     "Nodes whose pods hold more GPU units than the node has, or can hold; /api/v1/nodes says "
      "of what.",
      NULL, .write = write_overcommitted},
     {"sliced_cluster_pods", SL_METRIC_GAUGE, "Pods known, by state.", "state", .write = write_pods},
