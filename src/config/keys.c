@@ -31,10 +31,6 @@ static const char *const SHARING[] = {[SL_SHARING_ASKS] = "asks",
                                       [SL_SHARING_CBP_PP] = "cbp-pp",
                                       [SL_SHARING_PEAKS] = "peaks",
                                       NULL};
-static const char *const ORDERS[] = {
-    [SL_ORDER_FIFO] = "fifo", [SL_ORDER_SJF] = "sjf",         [SL_ORDER_P] = "p",
-    [SL_ORDER_HRRN] = "hrrn", [SL_ORDER_BOUNDED] = "bounded", NULL};
-
 #define KIND_WEIGHT(name, kind, which, term, value)                                                \
     {                                                                                              \
         "score.byKind." name "." which, SL_KEY_INTEGER, AT(score.by_kind[kind][term]),             \
@@ -294,7 +290,8 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .string = "system:serviceaccount:kube-system:daemon-set-controller",
      .help = "User that creates the pods of DaemonSets; the webhook trusts an owner reference to "
              "a DaemonSet from nobody else."},
-    {"queue.order", SL_KEY_ENUM, AT(queue.order), .words = ORDERS, .number = SL_ORDER_BOUNDED,
+    {"queue.order", SL_KEY_ENUM, AT(queue.order), .words = sl_order_words,
+     .number = SL_ORDER_BOUNDED,
      .help = "The order of waiting pods; docs/policies.md says what each order does."},
     {"queue.alpha", SL_KEY_DECIMAL, AT(queue.alpha), .min = 0, .max = SL_ORDER_ALPHA_MAX,
      .number = SL_ORDER_ALPHA_MAX, .help = "Order p: weight of a unit of the pod's priority."},
