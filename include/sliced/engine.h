@@ -6,6 +6,7 @@
 
 #include "sliced/cut_run.h"
 #include "sliced/plan.h"
+#include "sliced/stage.h"
 
 enum { SL_CUT_WORDS_MAX = 512 };
 
@@ -32,8 +33,9 @@ struct sl_engine_cutting {
 struct sl_engine_config {
     struct sl_plan_config plan;
     struct sl_engine_cutting cutting;
-    unsigned max_releases; /* pods nominated and not bound */
-    bool releases;         /* kube-scheduler binds them: there are as many as keep it busy */
+    size_t max_predecessors; /* as sl_stages_set_max */
+    unsigned max_releases;   /* pods nominated and not bound */
+    bool releases;           /* kube-scheduler binds them: there are as many as keep it busy */
 };
 
 /* ---- commands ---- */
@@ -72,9 +74,12 @@ typedef bool (*sl_engine_do_fn)(void *context, const struct sl_engine_command *c
 
 struct sl_engine;
 
-/* Copies the configuration. NULL: out of memory, or a value is out of range (SL_ERR_FIELD). */
-struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_error *err);
-void sl_engine_free(struct sl_engine *engine); /* NULL is allowed */
+/* Copies the configuration. stages are borrowed: the caller tells them what there is, and reads
+ * what they want; NULL: pods with sliced.dev/after never start. NULL: out of memory, or a value is
+ * out of range (SL_ERR_FIELD). */
+struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_stages *stages,
+                                struct sl_error *err);
+void sl_engine_free(struct sl_engine *engine); /* nobody waits in the stages then; may be NULL */
 /* -1: a value is out of range; nothing has changed. */
 int sl_engine_configure(struct sl_engine *engine, const struct sl_engine_config *config,
                         struct sl_error *err);
@@ -92,8 +97,17 @@ void sl_engine_record(struct sl_engine *engine, sl_engine_record_fn record, void
 
 /* ---- pods ---- */
 
+/* As sl_planner_put and sl_stages_put. */
+int sl_engine_put(struct sl_engine *engine, struct sl_pod *pod, int64_t now_us,
+                  struct sl_error *err);
 /* As sl_planner_remove; bound: it was bound, which tells how busy kube-scheduler is. */
 void sl_engine_remove(struct sl_engine *engine, struct sl_str uid, bool bound, int64_t now_us);
+
+/* Looks which pods may go now, after what was told of others. staged (may be NULL) hears of each
+ * change. True: more is left, for the next call, which should be soon. */
+bool sl_engine_collect(struct sl_engine *engine, int64_t now_us,
+                       void (*staged)(void *context, struct sl_str uid, enum sl_hold_reason stage),
+                       void *context);
 
 /* Plans as sl_planner_run, with as many nominations as there may be now. */
 int sl_engine_plan(struct sl_engine *engine, int64_t now_us,

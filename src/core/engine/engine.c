@@ -6,7 +6,15 @@
 #include "core/engine/internal.h"
 #include "util/check.h"
 
-struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_error *err)
+static void use_stages(struct sl_engine *engine)
+{
+    if (engine->stages != NULL) {
+        sl_stages_set_max(engine->stages, engine->config.max_predecessors);
+    }
+}
+
+struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_stages *stages,
+                                struct sl_error *err)
 {
     struct sl_engine *engine = calloc(1, sizeof(*engine));
     if (engine == NULL) {
@@ -14,6 +22,8 @@ struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl
         return NULL;
     }
     engine->config = *config;
+    engine->stages = stages;
+    use_stages(engine);
     sl_window_init(engine);
     engine->follow_us = INT64_MAX;
     engine->want_us = INT64_MAX;
@@ -33,6 +43,9 @@ void sl_engine_free(struct sl_engine *engine)
     }
     sl_books_free(engine);
     sl_cutter_free(engine->cutter);
+    if (engine->stages != NULL) {
+        sl_stages_clear(engine->stages);
+    }
     sl_planner_free(engine->planner);
     free(engine->seen);
     free(engine);
@@ -46,6 +59,7 @@ int sl_engine_configure(struct sl_engine *engine, const struct sl_engine_config 
     }
     engine->config = *config;
     sl_pace_set_max(&engine->window.pace, config->max_releases);
+    use_stages(engine);
     return 0;
 }
 
@@ -61,13 +75,51 @@ void sl_engine_rebase(struct sl_engine *engine, int64_t by_us, int64_t now_us)
     sl_books_rebase(engine, by_us);
 }
 
+/* ---- pods ---- */
+
+int sl_engine_put(struct sl_engine *engine, struct sl_pod *pod, int64_t now_us,
+                  struct sl_error *err)
+{
+    int result = sl_planner_put(engine->planner, pod, now_us, err);
+    return result < 0 || engine->stages == NULL ? result : sl_stages_put(engine->stages, pod, err);
+}
+
 void sl_engine_remove(struct sl_engine *engine, struct sl_str uid, bool bound, int64_t now_us)
 {
     if (bound) {
         sl_window_bound(engine, uid, now_us);
     }
     sl_planner_remove(engine->planner, uid, now_us);
+    if (engine->stages != NULL) {
+        sl_stages_remove(engine->stages, uid);
+    }
 }
+
+struct collection {
+    struct sl_engine *engine;
+    int64_t now_us;
+    void (*staged)(void *context, struct sl_str uid, enum sl_hold_reason stage);
+    void *context;
+};
+
+static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
+{
+    const struct collection *collection = context;
+    sl_planner_set_stage(collection->engine->planner, uid, stage, why, collection->now_us);
+    if (collection->staged != NULL) {
+        collection->staged(collection->context, uid, stage);
+    }
+}
+
+bool sl_engine_collect(struct sl_engine *engine, int64_t now_us,
+                       void (*staged)(void *context, struct sl_str uid, enum sl_hold_reason stage),
+                       void *context)
+{
+    struct collection collection = {engine, now_us, staged, context};
+    return engine->stages != NULL && sl_stages_collect(engine->stages, set_stage, &collection);
+}
+
+/* ---- the cluster and the cuts ---- */
 
 int sl_engine_cluster(struct sl_engine *engine, const struct sl_view *const *view, size_t n,
                       const struct sl_demand *demand, int64_t now_us, struct sl_error *err)

@@ -47,6 +47,7 @@ struct sl_engine {
     struct sl_engine_config config;
     struct sl_window window;
     struct sl_planner *planner;
+    struct sl_stages *stages; /* borrowed; may be NULL */
     struct sl_cutter *cutter;
     const struct sl_view *const *view; /* borrowed, as the next but one */
     size_t n_views;

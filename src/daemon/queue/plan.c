@@ -75,10 +75,9 @@ static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t 
     sl_pod_unref(old);
     entry->withdrawn = false;
     sl_queue_note_nomination(worker, entry);
-    int result = sl_planner_put(worker->planner, pod, now_us, &err);
-    if (result == 0 && worker->options.stages != NULL) {
-        result = sl_stage_tracker_put(worker->options.stages, pod, &err);
-    }
+    sl_stage_tracker_lock(worker->options.stages);
+    int result = sl_engine_put(worker->engine, pod, now_us, &err);
+    sl_stage_tracker_unlock(worker->options.stages);
     if (result == 0) {
         return true;
     }
@@ -93,10 +92,9 @@ static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t 
 static void pod_remove(struct sl_queue_worker *worker, struct sl_queue_entry *entry, bool bound,
                        int64_t now_us)
 {
+    sl_stage_tracker_lock(worker->options.stages);
     sl_engine_remove(worker->engine, sl_str_of(entry->uid), bound, now_us);
-    if (worker->options.stages != NULL) {
-        sl_stage_tracker_remove(worker->options.stages, sl_str_of(entry->uid));
-    }
+    sl_stage_tracker_unlock(worker->options.stages);
     sl_queue_forget(worker, entry);
 }
 
@@ -234,22 +232,24 @@ static int engine_configure(struct sl_queue_worker *worker, const struct sl_engi
                             struct sl_error *err)
 {
     struct sl_partitioner *partitioner = worker->options.partitioner;
-    return partitioner != NULL ? sl_partitioner_configure(partitioner, config, err)
-                               : sl_engine_configure(worker->engine, config, err);
+    sl_stage_tracker_lock(worker->options.stages);
+    int result = partitioner != NULL ? sl_partitioner_configure(partitioner, config, err)
+                                     : sl_engine_configure(worker->engine, config, err);
+    sl_stage_tracker_unlock(worker->options.stages);
+    return result;
 }
 
 static void leadership_end(struct sl_queue_worker *worker)
 {
     sl_store_set_feed(worker->options.store, NULL, NULL);
     sl_queue_forget_all(worker);
-    if (worker->options.stages != NULL) {
-        sl_stage_tracker_clear(worker->options.stages);
-    }
     if (worker->options.partitioner != NULL) {
         sl_partitioner_end(worker->options.partitioner);
     }
     (void)sl_store_cut_end_all(worker->options.store);
+    sl_stage_tracker_lock(worker->options.stages);
     sl_engine_free(worker->engine);
+    sl_stage_tracker_unlock(worker->options.stages);
     worker->engine = NULL;
     worker->planner = NULL;
     if (worker->snapshot != NULL) {
@@ -266,7 +266,9 @@ static bool leadership_begin(struct sl_queue_worker *worker)
     struct sl_error err = {.code = SL_ERR_NONE};
     engine_config(worker, &config);
     (void)sl_store_withdraw_all(worker->options.store);
-    worker->engine = sl_engine_new(&config, &err);
+    sl_stage_tracker_lock(worker->options.stages);
+    worker->engine = sl_engine_new(&config, sl_stage_tracker_stages(worker->options.stages), &err);
+    sl_stage_tracker_unlock(worker->options.stages);
     worker->planner = worker->engine == NULL ? NULL : sl_engine_planner(worker->engine);
     if (worker->planner == NULL) {
         sl_log(SL_LOG_ERROR, "the queue cannot begin", "reason", err.message, (char *)NULL);
@@ -417,12 +419,6 @@ static int64_t wake_time(const struct sl_queue_worker *worker, int64_t now_us)
     return sl_queue_tell_time(worker, wake_us);
 }
 
-static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
-{
-    struct sl_queue_worker *worker = context;
-    sl_planner_set_stage(worker->planner, uid, stage, why, worker->now_us);
-}
-
 /* With plan held. */
 static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mail, int64_t now_us)
 {
@@ -433,7 +429,7 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
         worker->unread = !read_all(worker, now_us);
     }
     if (worker->options.stages != NULL) {
-        sl_stage_tracker_collect(worker->options.stages, set_stage, worker);
+        sl_stage_tracker_collect(worker->options.stages, worker->engine, now_us);
     }
     if (worker->again && !sl_engine_is_paused(worker->engine, now_us)) {
         sl_queue_release_again(worker);

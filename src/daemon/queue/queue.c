@@ -130,7 +130,9 @@ void sl_queue_worker_free(struct sl_queue_worker *worker)
     if (worker->options.partitioner != NULL) {
         sl_partitioner_end(worker->options.partitioner);
     }
+    sl_stage_tracker_lock(worker->options.stages);
     sl_engine_free(worker->engine);
+    sl_stage_tracker_unlock(worker->options.stages);
     if (worker->snapshot != NULL) {
         sl_store_release(worker->options.store, worker->snapshot);
     }

@@ -92,7 +92,9 @@ int sl_workload_add(struct sl_workload *workload, const struct sl_trace_job *fac
 int sl_workload_finish(struct sl_workload *workload, struct sl_error *err);
 
 /* Makes the waiting pod of a job, created at epoch_us + submission; its UID begins with the job's
- * number, so that UIDs are in order of submission. New reference; NULL with *err set. */
+ * number, so that UIDs are in order of submission. The number is its name, too, where it waits for
+ * others or they for it, as traces may have names that no pod can have. New reference; NULL with
+ * *err set. */
 struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index, int64_t epoch_us,
                                struct sl_error *err);
 

@@ -252,8 +252,8 @@ static void plan_act(void *context, const struct sl_plan_action *action)
     }
 }
 
-/* Tells the planner the stage of a submitted job. */
-static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
+/* Hears of the stage of a submitted job. */
+static void note_stage(void *context, struct sl_str uid, enum sl_hold_reason stage)
 {
     struct simulation *sim = context;
     struct sl_sim_job *result = &sim->run->job[strtoull(uid.s, NULL, 16)];
@@ -262,7 +262,15 @@ static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stag
         sim->waiting += staged ? (size_t)-1 : 1;
     }
     result->staged = staged;
-    sl_planner_set_stage(sim->planner, uid, stage, why, SL_SIM_EPOCH_US + sim->now_us);
+}
+
+static int stages_collect(struct simulation *sim)
+{
+    if (sl_sim_stages_read(&sim->stages, sim->err) < 0) {
+        return -1;
+    }
+    (void)sl_engine_collect(sim->engine, SL_SIM_EPOCH_US + sim->now_us, note_stage, sim);
+    return 0;
 }
 
 /* Plans until nothing more can start; nominated jobs run, and the planner hears that they are
@@ -375,7 +383,7 @@ static int submit_jobs(struct simulation *sim)
             return sl_error_nomem(sim->err);
         }
         sl_wants_waiting(&sim->wants, pod, 1);
-        if (sl_planner_put(sim->planner, pod, SL_SIM_EPOCH_US + sim->now_us, sim->err) < 0 ||
+        if (sl_engine_put(sim->engine, pod, SL_SIM_EPOCH_US + sim->now_us, sim->err) < 0 ||
             sl_sim_stages_tell(&sim->stages, index, SL_POD_PENDING, sim->err) < 0) {
             return -1;
         }
@@ -459,9 +467,8 @@ static int sim_play(struct simulation *sim)
         pass_time(sim, at_us > sim->now_us ? at_us : sim->now_us);
         sim->cuts.now_us = sim->now_us;
         if (end_jobs(sim) < 0 || sl_sim_cuts_end(&sim->cuts, sim->now_us) < 0 ||
-            submit_jobs(sim) < 0 ||
-            sl_sim_stages_collect(&sim->stages, set_stage, sim, sim->err) < 0 ||
-            cuts_follow(sim) < 0 || jobs_plan(sim) < 0 || cuts_plan(sim) < 0) {
+            submit_jobs(sim) < 0 || stages_collect(sim) < 0 || cuts_follow(sim) < 0 ||
+            jobs_plan(sim) < 0 || cuts_plan(sim) < 0) {
             return -1;
         }
         if (sim->input->audit) {
@@ -572,7 +579,7 @@ static int sim_prepare(struct simulation *sim)
     }
     struct sl_engine_config config = *sim->input->engine;
     sl_sim_cutting_apply(sim->input->cutting, &config.cutting);
-    sim->engine = sl_engine_new(&config, sim->err);
+    sim->engine = sl_engine_new(&config, sim->stages.stages, sim->err);
     if (sim->engine == NULL) {
         return -1;
     }

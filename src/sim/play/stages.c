@@ -1,5 +1,3 @@
-/* Stages see the simulation's pods under numbers, as traces may have job names that pods cannot
- * have. An ended pod stays, as in a cluster until it is deleted. */
 #include "sim/play/stages.h"
 
 #include <stdlib.h>
@@ -15,7 +13,7 @@ int sl_sim_stages_init(struct sl_sim_stages *stages, const struct sl_workload *w
     if (stages->phase == NULL) {
         return sl_error_nomem(err);
     }
-    stages->stages = sl_stages_new(SIZE_MAX / 2, err);
+    stages->stages = sl_stages_new(0, err); /* the engine says for how many */
     return stages->stages == NULL ? -1 : 0;
 }
 
@@ -39,14 +37,8 @@ int sl_sim_stages_tell(struct sl_sim_stages *stages, size_t job, enum sl_pod_pha
     }
     stages->phase[job] = (uint8_t)(phase + 1);
     sl_stages_pod(stages->stages, pod);
-    int rc = 0;
-    if (phase == SL_POD_PENDING) {
-        rc = sl_stages_put(stages->stages, pod, err);
-    } else {
-        sl_stages_remove(stages->stages, sl_str_of(pod->uid));
-    }
     sl_pod_unref(pod);
-    return rc;
+    return 0;
 }
 
 static int read_answer(struct sl_sim_stages *stages, const struct sl_stage_read *read,
@@ -67,20 +59,13 @@ static int read_answer(struct sl_sim_stages *stages, const struct sl_stage_read 
     return 0;
 }
 
-int sl_sim_stages_collect(struct sl_sim_stages *stages,
-                          void (*visit)(void *context, struct sl_str uid, enum sl_hold_reason stage,
-                                        const char *why),
-                          void *context, struct sl_error *err)
+int sl_sim_stages_read(struct sl_sim_stages *stages, struct sl_error *err)
 {
     struct sl_stage_read read;
-    if (stages->stages == NULL) {
-        return 0;
-    }
-    while (sl_stages_next_read(stages->stages, 0, &read)) {
+    while (stages->stages != NULL && sl_stages_next_read(stages->stages, 0, &read)) {
         if (read_answer(stages, &read, err) < 0) {
             return -1;
         }
     }
-    (void)sl_stages_collect(stages->stages, visit, context);
     return 0;
 }

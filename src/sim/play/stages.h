@@ -1,4 +1,5 @@
-/* Jobs that wait for others to succeed: reports the simulation's jobs to the daemon's stages. */
+/* The jobs of a simulation as its stages see them: told as they start and end, and read when
+ * another waits for them. An ended one stays, as in a cluster until it is deleted. */
 #ifndef SLICED_SIM_STAGES_H
 #define SLICED_SIM_STAGES_H
 
@@ -19,11 +20,7 @@ void sl_sim_stages_free(struct sl_sim_stages *stages);
 /* The job is submitted (PENDING), starts, or ends. */
 int sl_sim_stages_tell(struct sl_sim_stages *stages, size_t job, enum sl_pod_phase phase,
                        struct sl_error *err);
-
-/* As sl_stages_collect; first answers the readings that stages want. */
-int sl_sim_stages_collect(struct sl_sim_stages *stages,
-                          void (*visit)(void *context, struct sl_str uid, enum sl_hold_reason stage,
-                                        const char *why),
-                          void *context, struct sl_error *err);
+/* Answers the readings that stages want. */
+int sl_sim_stages_read(struct sl_sim_stages *stages, struct sl_error *err);
 
 #endif
