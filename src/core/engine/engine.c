@@ -42,6 +42,7 @@ void sl_engine_free(struct sl_engine *engine)
         return;
     }
     sl_books_free(engine);
+    sl_pods_free(engine);
     sl_cutter_free(engine->cutter);
     if (engine->stages != NULL) {
         sl_stages_clear(engine->stages);
@@ -73,50 +74,6 @@ void sl_engine_rebase(struct sl_engine *engine, int64_t by_us, int64_t now_us)
     sl_planner_rebase(engine->planner, by_us, now_us);
     sl_window_rebase(engine, by_us);
     sl_books_rebase(engine, by_us);
-}
-
-/* ---- pods ---- */
-
-int sl_engine_put(struct sl_engine *engine, struct sl_pod *pod, int64_t now_us,
-                  struct sl_error *err)
-{
-    int result = sl_planner_put(engine->planner, pod, now_us, err);
-    return result < 0 || engine->stages == NULL ? result : sl_stages_put(engine->stages, pod, err);
-}
-
-void sl_engine_remove(struct sl_engine *engine, struct sl_str uid, bool bound, int64_t now_us)
-{
-    if (bound) {
-        sl_window_bound(engine, uid, now_us);
-    }
-    sl_planner_remove(engine->planner, uid, now_us);
-    if (engine->stages != NULL) {
-        sl_stages_remove(engine->stages, uid);
-    }
-}
-
-struct collection {
-    struct sl_engine *engine;
-    int64_t now_us;
-    void (*staged)(void *context, struct sl_str uid, enum sl_hold_reason stage);
-    void *context;
-};
-
-static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
-{
-    const struct collection *collection = context;
-    sl_planner_set_stage(collection->engine->planner, uid, stage, why, collection->now_us);
-    if (collection->staged != NULL) {
-        collection->staged(collection->context, uid, stage);
-    }
-}
-
-bool sl_engine_collect(struct sl_engine *engine, int64_t now_us,
-                       void (*staged)(void *context, struct sl_str uid, enum sl_hold_reason stage),
-                       void *context)
-{
-    struct collection collection = {engine, now_us, staged, context};
-    return engine->stages != NULL && sl_stages_collect(engine->stages, set_stage, &collection);
 }
 
 /* ---- the cluster and the cuts ---- */
@@ -178,6 +135,7 @@ void sl_engine_audit(const struct sl_engine *engine)
     size_t under_way = 0;
     size_t at = 0;
     sl_planner_audit(engine->planner);
+    sl_pods_audit(engine);
     for (const struct sl_cut_book *book = sl_map_next(&engine->books, &at); book != NULL;
          book = sl_map_next(&engine->books, &at)) {
         under_way += book->run != NULL && !book->run->resumed;

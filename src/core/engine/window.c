@@ -77,7 +77,7 @@ void sl_window_bound(struct sl_engine *engine, struct sl_str uid, int64_t now_us
 
 /* Other namespaces do not wait while releases fail in one namespace alone, as with pods that are
  * too large for the API server's store. */
-bool sl_engine_release_failed(struct sl_engine *engine, struct sl_str namespace, int64_t now_us)
+bool sl_window_broke(struct sl_engine *engine, struct sl_str namespace, int64_t now_us)
 {
     struct sl_window *window = &engine->window;
     if (window->failures == 0) {
@@ -97,13 +97,13 @@ bool sl_engine_release_failed(struct sl_engine *engine, struct sl_str namespace,
     return true;
 }
 
-void sl_engine_release_went(struct sl_engine *engine)
+void sl_window_went(struct sl_engine *engine)
 {
     engine->window.failures = 0;
     engine->window.pause_us = 0;
 }
 
-bool sl_engine_is_paused(const struct sl_engine *engine, int64_t now_us)
+bool sl_window_is_paused(const struct sl_engine *engine, int64_t now_us)
 {
     return now_us < engine->window.paused_until_us;
 }
@@ -123,9 +123,6 @@ void sl_window_rebase(struct sl_engine *engine, int64_t by_us)
 
 struct plan {
     struct sl_engine *engine;
-    void (*act)(void *context, const struct sl_plan_action *action);
-    void *context;
-    int64_t now_us;
     size_t nominations;
 };
 
@@ -133,31 +130,37 @@ static void pass_on(void *context, const struct sl_plan_action *action)
 {
     struct plan *plan = context;
     plan->nominations += action->kind == SL_PLAN_NOMINATE;
-    plan->engine->outdated = plan->engine->outdated || action->kind == SL_PLAN_NOMINATE;
     if (action->kind == SL_PLAN_EXPIRE && action->reason == SL_HOLD_EXPIRED) {
         sl_pace_expiry(&plan->engine->window.pace);
     }
-    sl_record_action(plan->engine, action, plan->now_us);
-    plan->act(plan->context, action);
+    sl_pods_act(plan->engine, action);
 }
 
-int sl_engine_plan(struct sl_engine *engine, int64_t now_us,
-                   void (*act)(void *context, const struct sl_plan_action *action), void *context,
+static void note_plan(struct sl_engine *engine, bool full, int64_t now_us)
+{
+    struct sl_window *window = &engine->window;
+    struct tally tally = count(engine, now_us);
+    window->full = full;
+    window->wake_us = INT64_MAX;
+    if (full && tally.fresh > 0 && engine->config.releases) { /* as one grows old another may go */
+        window->wake_us = tally.oldest_us + sl_pace_patience_us(&window->pace);
+    }
+    if (now_us < window->paused_until_us && window->paused_until_us < window->wake_us) {
+        window->wake_us = window->paused_until_us;
+    }
+}
+
+int sl_engine_plan(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context,
                    struct sl_error *err)
 {
-    struct plan plan = {.engine = engine, .act = act, .context = context, .now_us = now_us};
+    struct plan plan = {.engine = engine};
+    engine->act = act;
+    engine->context = context;
+    engine->now_us = now_us;
+    sl_pods_prepare(engine, now_us);
     size_t room = sl_engine_room(engine, now_us);
     int result = sl_planner_run(engine->planner, engine->demand, room, now_us, pass_on, &plan, err);
-    struct tally tally = count(engine, now_us);
-    bool full = plan.nominations >= room;
-    engine->window.full = full;
-    engine->window.wake_us = INT64_MAX;
-    if (full && tally.fresh > 0 && engine->config.releases) { /* as one grows old another may go */
-        engine->window.wake_us = tally.oldest_us + sl_pace_patience_us(&engine->window.pace);
-    }
-    if (now_us < engine->window.paused_until_us &&
-        engine->window.paused_until_us < engine->window.wake_us) {
-        engine->window.wake_us = engine->window.paused_until_us;
-    }
-    return result;
+    note_plan(engine, plan.nominations >= room, now_us);
+    bool failed = sl_pods_follow_up(engine, now_us);
+    return result < 0 ? -1 : failed;
 }

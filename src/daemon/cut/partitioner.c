@@ -164,6 +164,8 @@ static bool act(void *context, const struct sl_engine_command *command)
     case SL_DO_CUT_END:
         end_cut(partitioner, command);
         break;
+    default: /* pods: the queue's */
+        break;
     }
     return done;
 }

@@ -74,7 +74,6 @@ static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t 
     sl_queue_tell_ignored(worker, entry, now_us);
     sl_pod_unref(old);
     entry->withdrawn = false;
-    sl_queue_note_nomination(worker, entry);
     sl_stage_tracker_lock(worker->options.stages);
     int result = sl_engine_put(worker->engine, pod, now_us, &err);
     sl_stage_tracker_unlock(worker->options.stages);
@@ -112,60 +111,53 @@ static void release_log(const struct sl_queue_entry *entry, enum sl_log_level le
     }
 }
 
-static void note_release(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
-                         int64_t now_us, const struct sl_queue_call *call)
+static void note_release(const struct sl_queue_entry *entry, const struct sl_queue_call *call,
+                         enum sl_release_after after)
 {
-    if (call->end == SL_RELEASE_FAILED || call->end == SL_RELEASE_UNKNOWN) {
-        if (sl_engine_release_failed(worker->engine, sl_str_of(call->namespace), now_us)) {
-            release_log(entry, SL_LOG_WARN, "pod not released, which is tried again", call);
-        }
-        return;
-    }
-    if (call->end == SL_RELEASE_REFUSED) { /* it is about this pod alone: others do not wait */
+    if (after == SL_AFTER_PAUSE) {
+        release_log(entry, SL_LOG_WARN, "pod not released, which is tried again", call);
+    } else if (call->end == SL_RELEASE_REFUSED) { /* about this pod alone: others do not wait */
         release_log(entry, SL_LOG_WARN, "the API server refused to release the pod", call);
     } else if (call->end == SL_RELEASE_RELEASED) {
         release_log(entry, SL_LOG_INFO, "pod released", call);
     }
-    if (call->end != SL_RELEASE_GONE) {
-        sl_engine_release_went(worker->engine);
-    }
 }
 
-/* If the end of its release is unknown, a nomination expires; a release without one has to be tried
- * again. */
-static bool is_due_again(const struct sl_queue_entry *entry, const struct sl_queue_call *call)
+static enum sl_release_outcome outcome_of(enum sl_release_end end)
 {
-    bool open = call->end == SL_RELEASE_FAILED ||
-                (call->end == SL_RELEASE_UNKNOWN && entry->state == SL_QUEUE_RELEASED);
-    return open && entry->nomination == call->nomination && entry->nomination != 0;
+    switch (end) {
+    case SL_RELEASE_RELEASED:
+        return SL_RELEASE_WENT;
+    case SL_RELEASE_GONE:
+        return SL_RELEASE_LOST;
+    case SL_RELEASE_REFUSED:
+        return SL_RELEASE_DENIED;
+    case SL_RELEASE_FAILED:
+        return SL_RELEASE_BROKE;
+    default:
+        return SL_RELEASE_OPEN;
+    }
 }
 
 static void release_end(struct sl_queue_worker *worker, const struct sl_queue_call *call,
                         int64_t now_us)
 {
-    struct sl_queue_entry *entry = sl_queue_find(worker, sl_str_of(call->uid));
+    struct sl_str uid = sl_str_of(call->uid);
+    struct sl_queue_entry *entry = sl_queue_find(worker, uid);
     (void)pthread_mutex_lock(&worker->status);
     worker->counts.ends[call->end]++;
     (void)pthread_mutex_unlock(&worker->status);
-    note_release(worker, entry, now_us, call);
-    if (entry == NULL || entry->call != call) {
-        return; /* of an earlier leadership, or of a pod that came and went */
+    enum sl_release_after after = SL_AFTER_NOTHING;
+    if (call->leaderships == atomic_load(&worker->leaderships)) {
+        after = sl_engine_released(worker->engine, uid, sl_str_of(call->namespace), call->number,
+                                   outcome_of(call->end), now_us);
     }
-    entry->call = NULL;
-    bool current = entry->nomination == call->nomination && entry->nomination != 0;
-    if (call->end == SL_RELEASE_RELEASED) {
-        sl_planner_released(worker->planner, sl_str_of(entry->uid), now_us);
-    }
-    if (call->end == SL_RELEASE_GONE) {
-        (void)sl_store_withdraw(worker->options.store, sl_str_of(entry->uid));
+    note_release(entry, call, after);
+    if (after == SL_AFTER_LOST && entry != NULL) {
+        (void)sl_store_withdraw(worker->options.store, uid);
         pod_remove(worker, entry, false, now_us);
-    } else if (call->end == SL_RELEASE_REFUSED && current) {
-        sl_queue_deny(worker, entry, call->text, now_us);
-    } else if (is_due_again(entry, call)) {
-        entry->again = true;
-        worker->again = true;
-    } else {
-        sl_queue_note_nomination(worker, entry);
+    } else if (after == SL_AFTER_DENIED && entry != NULL) {
+        sl_queue_deny(worker, entry, call->text);
     }
 }
 
@@ -278,7 +270,6 @@ static bool leadership_begin(struct sl_queue_worker *worker)
         sl_planner_heard(worker->planner, SL_STR(""), worker->now_us);
     }
     worker->silent = false;
-    worker->again = false;
     worker->unread = true;
     return true;
 }
@@ -395,14 +386,14 @@ static bool snapshot_take(struct sl_queue_worker *worker, int64_t now_us)
 /* False: out of memory. */
 static bool pods_plan(struct sl_queue_worker *worker, int64_t now_us)
 {
-    bool ok = true;
-    bool again = true;
-    for (int i = 0; again && ok && i < PLANS_PER_ROUND; i++) {
-        ok = snapshot_take(worker, now_us) &&
-             sl_engine_plan(worker->engine, now_us, sl_queue_act, worker, NULL) == 0;
-        again = sl_queue_follow_up(worker, now_us);
+    int again = 1;
+    for (int i = 0; again > 0 && i < PLANS_PER_ROUND; i++) {
+        worker->refusals_left = SL_QUEUE_TOLD;
+        again = snapshot_take(worker, now_us)
+                    ? sl_engine_plan(worker->engine, now_us, sl_queue_act, worker, NULL)
+                    : -1;
     }
-    return ok && !again;
+    return again == 0;
 }
 
 static int64_t earlier_of(int64_t a, int64_t b)
@@ -430,9 +421,6 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
     }
     if (worker->options.stages != NULL) {
         sl_stage_tracker_collect(worker->options.stages, worker->engine, now_us);
-    }
-    if (worker->again && !sl_engine_is_paused(worker->engine, now_us)) {
-        sl_queue_release_again(worker);
     }
     worker->short_of_memory = !pods_plan(worker, now_us);
     if (worker->options.partitioner != NULL && worker->snapshot != NULL) {

@@ -198,12 +198,12 @@ static int64_t run_time(const struct simulation *sim, size_t index, enum sl_sim_
 }
 
 /* True when the job runs now. */
-static bool job_start(struct simulation *sim, const struct sl_plan_action *action, size_t index)
+static bool job_start(struct simulation *sim, const struct sl_engine_command *command, size_t index)
 {
     struct sl_sim_job *result = &sim->run->job[index];
-    int node = sl_fleet_find(sim->input->fleet, action->node);
+    int node = sl_fleet_find(sim->input->fleet, command->node);
     struct sl_pod *pod =
-        sl_pod_bound_to(sim->pod[index], action->node, action->assignment, SL_POD_RUNNING);
+        sl_pod_bound_to(sim->pod[index], command->node, command->assignment, SL_POD_RUNNING);
     if (node < 0 || pod == NULL) {
         sl_pod_unref(pod);
         return false;
@@ -223,33 +223,47 @@ static bool job_start(struct simulation *sim, const struct sl_plan_action *actio
     if (sl_sim_stages_tell(&sim->stages, index, SL_POD_RUNNING, sim->err) < 0) {
         return false;
     }
-    sim->run->backfills += action->backfilled ? 1 : 0;
+    sim->run->backfills += command->backfilled ? 1 : 0;
     sim->waiting -= result->refused ? 0 : 1;
     push_end(sim, (struct end){result->end_us, index});
     sim->started[sim->n_started++] = index;
     if (sim->input->keep_places) {
         result->place =
-            sl_arena_strdup(&sim->run->places, action->assignment, strlen(action->assignment));
+            sl_arena_strdup(&sim->run->places, command->assignment, strlen(command->assignment));
         return result->place != NULL;
     }
     return true;
 }
 
-static void plan_act(void *context, const struct sl_plan_action *action)
+static void job_refuse(struct simulation *sim, size_t index)
+{
+    struct sl_sim_job *result = &sim->run->job[index];
+    sim->waiting -= result->refused || result->staged ? 0 : 1;
+    result->refused = true;
+}
+
+/* Carries out a command of the engine; kube-scheduler takes a pod at once. */
+static bool sim_act(void *context, const struct sl_engine_command *command)
 {
     struct simulation *sim = context;
-    size_t index = job_of(action->pod);
-    if (sim->failed || index >= sim->run->n || sim->run->job[index].node >= 0) {
-        sim->failed = true;
-        return;
+    if (command->pod == NULL) {
+        return sl_sim_cuts_act(&sim->cuts, command);
     }
-    if (action->kind == SL_PLAN_NOMINATE && !job_start(sim, action, index)) {
-        sim->failed = true;
+    size_t index = job_of(command->pod);
+    bool known = !sim->failed && index < sim->run->n;
+    if (known && command->kind == SL_DO_NOMINATE) {
+        known = sim->run->job[index].node < 0 && job_start(sim, command, index);
+    } else if (known && command->kind == SL_DO_RELEASE) {
+        (void)sl_engine_released(sim->engine, sl_str_of(command->pod->uid),
+                                 sl_str_of(command->pod->namespace), command->release,
+                                 SL_RELEASE_WENT, SL_SIM_EPOCH_US + sim->now_us);
+    } else if (known && command->kind == SL_DO_REFUSE) {
+        job_refuse(sim, index);
+    } else {
+        known = false;
     }
-    if (action->kind == SL_PLAN_REFUSE && !sim->run->job[index].refused) {
-        sim->run->job[index].refused = true;
-        sim->waiting -= sim->run->job[index].staged ? 0 : 1;
-    }
+    sim->failed = !known;
+    return known;
 }
 
 /* Hears of the stage of a submitted job. */
@@ -282,7 +296,7 @@ static int jobs_plan(struct simulation *sim)
         sim->n_started = 0;
         (void)sl_wants_top(&sim->wants); /* the engine reads what this brings up to date */
         if (views_refresh(sim) < 0 || sl_engine_plan(sim->engine, SL_SIM_EPOCH_US + sim->now_us,
-                                                     plan_act, sim, sim->err) < 0) {
+                                                     sim_act, sim, sim->err) < 0) {
             return -1;
         }
         if (sim->failed) {
@@ -399,8 +413,7 @@ static int cuts_follow(struct simulation *sim)
         if (views_refresh(sim) < 0) {
             return -1;
         }
-        ended = sl_engine_follow(sim->engine, SL_SIM_EPOCH_US + sim->now_us, sl_sim_cuts_act,
-                                 &sim->cuts);
+        ended = sl_engine_follow(sim->engine, SL_SIM_EPOCH_US + sim->now_us, sim_act, sim);
         if (ended) {
             sl_sim_cuts_changed(&sim->cuts, sim->now_us);
         }
@@ -414,8 +427,7 @@ static int cuts_plan(struct simulation *sim)
     if (!sl_sim_cuts_due(&sim->cuts, sim->now_us)) {
         return 0;
     }
-    if (sl_engine_cut(sim->engine, SL_SIM_EPOCH_US + sim->now_us, sl_sim_cuts_act, &sim->cuts,
-                      sim->err) < 0 ||
+    if (sl_engine_cut(sim->engine, SL_SIM_EPOCH_US + sim->now_us, sim_act, sim, sim->err) < 0 ||
         sim->cuts.failed) {
         return -1;
     }

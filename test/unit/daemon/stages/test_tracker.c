@@ -73,7 +73,10 @@ static struct sl_pod *make(const char *name, const char *phase, const char *afte
 {
     struct sl_pair annotation = {SL_STR("sliced.dev/after"), sl_str_of(after), NULL};
     struct sl_pair label = {SL_STR("app"), SL_STR("x"), NULL};
+    struct sl_pair limit = {SL_STR("nvidia.com/gpu"), SL_STR("1"), NULL};
+    struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
     const struct sl_pod_facts facts = {.namespace = SL_STR("n"),
+                                       .containers = &container,
                                        .name = sl_str_of(name),
                                        .uid = sl_str_of(name),
                                        .phase = sl_str_of(phase),
