@@ -251,6 +251,19 @@ static void leadership_end(struct sl_queue_worker *worker)
     (void)sl_store_withdraw_all(worker->options.store);
 }
 
+static void log_command(void *context, int64_t now_us, const char *line)
+{
+    (void)context;
+    (void)now_us;
+    sl_log(SL_LOG_DEBUG, "command", "line", line, (char *)NULL);
+}
+
+static void record_commands(struct sl_queue_worker *worker)
+{
+    bool shown = worker->config.log.level == SL_LOG_DEBUG;
+    sl_engine_record(worker->engine, shown ? log_command : NULL, NULL);
+}
+
 /* False: out of memory. */
 static bool leadership_begin(struct sl_queue_worker *worker)
 {
@@ -269,6 +282,7 @@ static bool leadership_begin(struct sl_queue_worker *worker)
     if (worker->options.release != NULL) { /* only a released pod can be left waiting */
         sl_planner_heard(worker->planner, SL_STR(""), worker->now_us);
     }
+    record_commands(worker);
     worker->silent = false;
     worker->unread = true;
     return true;
@@ -313,9 +327,12 @@ static void follow_config(struct sl_queue_worker *worker)
     worker->config = *fresh;
     free(fresh);
     engine_config(worker, &config);
-    if (worker->engine != NULL && engine_configure(worker, &config, &err) < 0) {
-        sl_log(SL_LOG_ERROR, "the queue keeps its configuration", "reason", err.message,
-               (char *)NULL);
+    if (worker->engine != NULL) {
+        record_commands(worker);
+        if (engine_configure(worker, &config, &err) < 0) {
+            sl_log(SL_LOG_ERROR, "the queue keeps its configuration", "reason", err.message,
+                   (char *)NULL);
+        }
     }
     sl_queue_times_configure(&worker->times, &worker->config);
 }
