@@ -135,23 +135,24 @@ unsigned sl_engine_window(const struct sl_engine *engine);
 unsigned sl_engine_outstanding(const struct sl_engine *engine);
 
 /* How a release ended. */
-enum sl_release_outcome {
-    SL_RELEASE_WENT,   /* kube-scheduler has the pod */
-    SL_RELEASE_LOST,   /* the pod is gone */
-    SL_RELEASE_DENIED, /* surely not released, and that is about this pod */
-    SL_RELEASE_BROKE,  /* surely not released, for no fault of the pod */
-    SL_RELEASE_OPEN,   /* it may have been, or may yet be */
+enum sl_release_end {
+    SL_RELEASE_RELEASED, /* kube-scheduler has it, or it is bound already */
+    SL_RELEASE_GONE,     /* gone, made anew, being deleted, or it has ended */
+    SL_RELEASE_REFUSED,  /* surely not released: the API server takes no patch of this pod */
+    SL_RELEASE_FAILED,   /* surely not released: no answer, or none that is about this pod */
+    SL_RELEASE_UNKNOWN,  /* the gate's patch may have been carried out, or may yet */
+    SL_RELEASE_ENDS,
 };
 /* What the caller is to do then. */
 enum sl_release_after {
     SL_AFTER_NOTHING,
-    SL_AFTER_PAUSE,  /* releases pause from now on */
-    SL_AFTER_LOST,   /* sl_engine_remove */
-    SL_AFTER_DENIED, /* give back what was set aside; others go first */
+    SL_AFTER_PAUSE,   /* releases pause from now on */
+    SL_AFTER_GONE,    /* sl_engine_remove */
+    SL_AFTER_REFUSED, /* give back what was set aside; others go first */
 };
 enum sl_release_after sl_engine_released(struct sl_engine *engine, struct sl_str uid,
                                          struct sl_str namespace, uint64_t release,
-                                         enum sl_release_outcome outcome, int64_t now_us);
+                                         enum sl_release_end end, int64_t now_us);
 
 /* ---- cuts ---- */
 

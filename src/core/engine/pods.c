@@ -157,14 +157,14 @@ static void release_again(struct sl_engine *engine)
 }
 
 static bool end_release(struct sl_engine *engine, struct sl_engine_pod *own,
-                        enum sl_release_outcome outcome, int64_t now_us)
+                        enum sl_release_end end, int64_t now_us)
 {
     bool current = own->nomination == own->call;
     own->call = 0;
-    if (outcome == SL_RELEASE_WENT) {
+    if (end == SL_RELEASE_RELEASED) {
         sl_planner_released(engine->planner, sl_str_of(own->uid), now_us);
     }
-    if (outcome == SL_RELEASE_DENIED && current) {
+    if (end == SL_RELEASE_REFUSED && current) {
         sl_planner_denied(engine->planner, sl_str_of(own->uid), now_us);
         own->expired = !own->bare;
         own->nomination = 0;
@@ -173,7 +173,7 @@ static bool end_release(struct sl_engine *engine, struct sl_engine_pod *own,
         return true;
     }
     /* if the end is unknown, a nomination expires; a release without one has to be tried again */
-    bool open = outcome == SL_RELEASE_BROKE || (outcome == SL_RELEASE_OPEN && own->bare);
+    bool open = end == SL_RELEASE_FAILED || (end == SL_RELEASE_UNKNOWN && own->bare);
     if (open && current) {
         own->again = true;
         engine->again = true;
@@ -185,23 +185,23 @@ static bool end_release(struct sl_engine *engine, struct sl_engine_pod *own,
 
 enum sl_release_after sl_engine_released(struct sl_engine *engine, struct sl_str uid,
                                          struct sl_str namespace, uint64_t number,
-                                         enum sl_release_outcome outcome, int64_t now_us)
+                                         enum sl_release_end end, int64_t now_us)
 {
-    bool broke = outcome == SL_RELEASE_BROKE || outcome == SL_RELEASE_OPEN;
+    bool broke = end == SL_RELEASE_FAILED || end == SL_RELEASE_UNKNOWN;
     bool pauses = broke && sl_window_broke(engine, namespace, now_us);
     struct sl_engine_pod *own = find(engine, uid);
-    if (!broke && outcome != SL_RELEASE_LOST) {
+    if (!broke && end != SL_RELEASE_GONE) {
         sl_window_went(engine);
     }
     if (own == NULL || own->call == 0 || own->call != number) { /* of a pod that came and went */
         return pauses ? SL_AFTER_PAUSE : SL_AFTER_NOTHING;
     }
-    if (outcome == SL_RELEASE_LOST) {
+    if (end == SL_RELEASE_GONE) {
         own->call = 0;
-        return SL_AFTER_LOST;
+        return SL_AFTER_GONE;
     }
-    bool denied = end_release(engine, own, outcome, now_us);
-    return denied ? SL_AFTER_DENIED : pauses ? SL_AFTER_PAUSE : SL_AFTER_NOTHING;
+    bool denied = end_release(engine, own, end, now_us);
+    return denied ? SL_AFTER_REFUSED : pauses ? SL_AFTER_PAUSE : SL_AFTER_NOTHING;
 }
 
 /* ---- a plan ---- */

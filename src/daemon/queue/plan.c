@@ -74,9 +74,9 @@ static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t 
     sl_queue_tell_ignored(worker, entry, now_us);
     sl_pod_unref(old);
     entry->withdrawn = false;
-    sl_stage_tracker_lock(worker->options.stages);
+    sl_queue_lock_engine(worker);
     int result = sl_engine_put(worker->engine, pod, now_us, &err);
-    sl_stage_tracker_unlock(worker->options.stages);
+    sl_queue_unlock_engine(worker);
     if (result == 0) {
         return true;
     }
@@ -91,9 +91,9 @@ static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t 
 static void pod_remove(struct sl_queue_worker *worker, struct sl_queue_entry *entry, bool bound,
                        int64_t now_us)
 {
-    sl_stage_tracker_lock(worker->options.stages);
+    sl_queue_lock_engine(worker);
     sl_engine_remove(worker->engine, sl_str_of(entry->uid), bound, now_us);
-    sl_stage_tracker_unlock(worker->options.stages);
+    sl_queue_unlock_engine(worker);
     sl_queue_forget(worker, entry);
 }
 
@@ -123,22 +123,6 @@ static void note_release(const struct sl_queue_entry *entry, const struct sl_que
     }
 }
 
-static enum sl_release_outcome outcome_of(enum sl_release_end end)
-{
-    switch (end) {
-    case SL_RELEASE_RELEASED:
-        return SL_RELEASE_WENT;
-    case SL_RELEASE_GONE:
-        return SL_RELEASE_LOST;
-    case SL_RELEASE_REFUSED:
-        return SL_RELEASE_DENIED;
-    case SL_RELEASE_FAILED:
-        return SL_RELEASE_BROKE;
-    default:
-        return SL_RELEASE_OPEN;
-    }
-}
-
 static void release_end(struct sl_queue_worker *worker, const struct sl_queue_call *call,
                         int64_t now_us)
 {
@@ -150,13 +134,13 @@ static void release_end(struct sl_queue_worker *worker, const struct sl_queue_ca
     enum sl_release_after after = SL_AFTER_NOTHING;
     if (call->leaderships == atomic_load(&worker->leaderships)) {
         after = sl_engine_released(worker->engine, uid, sl_str_of(call->namespace), call->number,
-                                   outcome_of(call->end), now_us);
+                                   call->end, now_us);
     }
     note_release(entry, call, after);
-    if (after == SL_AFTER_LOST && entry != NULL) {
+    if (after == SL_AFTER_GONE && entry != NULL) {
         (void)sl_store_withdraw(worker->options.store, uid);
         pod_remove(worker, entry, false, now_us);
-    } else if (after == SL_AFTER_DENIED && entry != NULL) {
+    } else if (after == SL_AFTER_REFUSED && entry != NULL) {
         sl_queue_deny(worker, entry, call->text);
     }
 }
@@ -220,17 +204,6 @@ static void engine_config(const struct sl_queue_worker *worker, struct sl_engine
     out->releases = worker->options.release != NULL;
 }
 
-static int engine_configure(struct sl_queue_worker *worker, const struct sl_engine_config *config,
-                            struct sl_error *err)
-{
-    struct sl_partitioner *partitioner = worker->options.partitioner;
-    sl_stage_tracker_lock(worker->options.stages);
-    int result = partitioner != NULL ? sl_partitioner_configure(partitioner, config, err)
-                                     : sl_engine_configure(worker->engine, config, err);
-    sl_stage_tracker_unlock(worker->options.stages);
-    return result;
-}
-
 static void leadership_end(struct sl_queue_worker *worker)
 {
     sl_store_set_feed(worker->options.store, NULL, NULL);
@@ -239,9 +212,9 @@ static void leadership_end(struct sl_queue_worker *worker)
         sl_partitioner_end(worker->options.partitioner);
     }
     (void)sl_store_cut_end_all(worker->options.store);
-    sl_stage_tracker_lock(worker->options.stages);
+    sl_queue_lock_engine(worker);
     sl_engine_free(worker->engine);
-    sl_stage_tracker_unlock(worker->options.stages);
+    sl_queue_unlock_engine(worker);
     worker->engine = NULL;
     worker->planner = NULL;
     if (worker->snapshot != NULL) {
@@ -271,9 +244,9 @@ static bool leadership_begin(struct sl_queue_worker *worker)
     struct sl_error err = {.code = SL_ERR_NONE};
     engine_config(worker, &config);
     (void)sl_store_withdraw_all(worker->options.store);
-    sl_stage_tracker_lock(worker->options.stages);
+    sl_queue_lock_engine(worker);
     worker->engine = sl_engine_new(&config, sl_stage_tracker_stages(worker->options.stages), &err);
-    sl_stage_tracker_unlock(worker->options.stages);
+    sl_queue_unlock_engine(worker);
     worker->planner = worker->engine == NULL ? NULL : sl_engine_planner(worker->engine);
     if (worker->planner == NULL) {
         sl_log(SL_LOG_ERROR, "the queue cannot begin", "reason", err.message, (char *)NULL);
@@ -329,7 +302,10 @@ static void follow_config(struct sl_queue_worker *worker)
     engine_config(worker, &config);
     if (worker->engine != NULL) {
         record_commands(worker);
-        if (engine_configure(worker, &config, &err) < 0) {
+        sl_queue_lock_engine(worker);
+        int result = sl_engine_configure(worker->engine, &config, &err);
+        sl_queue_unlock_engine(worker);
+        if (result < 0) {
             sl_log(SL_LOG_ERROR, "the queue keeps its configuration", "reason", err.message,
                    (char *)NULL);
         }

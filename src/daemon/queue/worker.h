@@ -82,4 +82,17 @@ struct sl_queue_worker {
     bool short_of_memory;
 };
 
+/* With plan held: the engine changes in what watches and readers of cuts see without that lock. */
+static inline void sl_queue_lock_engine(struct sl_queue_worker *worker)
+{
+    sl_partitioner_lock(worker->options.partitioner);
+    sl_stage_tracker_lock(worker->options.stages);
+}
+
+static inline void sl_queue_unlock_engine(struct sl_queue_worker *worker)
+{
+    sl_stage_tracker_unlock(worker->options.stages);
+    sl_partitioner_unlock(worker->options.partitioner);
+}
+
 #endif

@@ -98,10 +98,7 @@ int sl_workload_finish(struct sl_workload *workload, struct sl_error *err);
 struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index, int64_t epoch_us,
                                struct sl_error *err);
 
-/* Makes the job's pod for stages, which has no ask and the job's number as its name. */
-struct sl_pod *sl_workload_stage_pod(const struct sl_workload *workload, size_t index,
-                                     enum sl_pod_phase phase, struct sl_error *err);
-/* The job's number, from the name of its pod for stages. */
+/* The job's number, from the name of such a pod. */
 size_t sl_workload_stage_job(struct sl_str name);
 
 /* The same jobs with an array of their own, so that times may be changed; the rest is borrowed from

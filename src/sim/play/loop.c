@@ -220,9 +220,7 @@ static bool job_start(struct simulation *sim, const struct sl_engine_command *co
     result->order = (uint32_t)sim->run->started++;
     result->end_us = sim->now_us + run_time(sim, index, &result->outcome);
     sim->run->killed += result->outcome == SL_SIM_KILLED ? 1 : 0;
-    if (sl_sim_stages_tell(&sim->stages, index, SL_POD_RUNNING, sim->err) < 0) {
-        return false;
-    }
+    sl_sim_stages_tell(&sim->stages, index, pod);
     sim->run->backfills += command->backfilled ? 1 : 0;
     sim->waiting -= result->refused ? 0 : 1;
     push_end(sim, (struct end){result->end_us, index});
@@ -256,7 +254,7 @@ static bool sim_act(void *context, const struct sl_engine_command *command)
     } else if (known && command->kind == SL_DO_RELEASE) {
         (void)sl_engine_released(sim->engine, sl_str_of(command->pod->uid),
                                  sl_str_of(command->pod->namespace), command->release,
-                                 SL_RELEASE_WENT, SL_SIM_EPOCH_US + sim->now_us);
+                                 SL_RELEASE_RELEASED, SL_SIM_EPOCH_US + sim->now_us);
     } else if (known && command->kind == SL_DO_REFUSE) {
         job_refuse(sim, index);
     } else {
@@ -278,13 +276,10 @@ static void note_stage(void *context, struct sl_str uid, enum sl_hold_reason sta
     result->staged = staged;
 }
 
-static int stages_collect(struct simulation *sim)
+static void stages_collect(struct simulation *sim)
 {
-    if (sl_sim_stages_read(&sim->stages, sim->err) < 0) {
-        return -1;
-    }
+    sl_sim_stages_read(&sim->stages);
     (void)sl_engine_collect(sim->engine, SL_SIM_EPOCH_US + sim->now_us, note_stage, sim);
-    return 0;
 }
 
 /* Plans until nothing more can start; nominated jobs run, and the planner hears that they are
@@ -353,6 +348,27 @@ static void end_resident(struct simulation *sim, const struct sl_pod *pod)
     sl_sim_cuts_changed(&sim->cuts, sim->now_us);
 }
 
+static int job_end(struct simulation *sim, struct end end)
+{
+    const struct sl_sim_job *result = &sim->run->job[end.job];
+    struct sl_pod *pod = sim->pod[end.job];
+    struct sl_pod *ended =
+        sl_pod_bound_to(pod, pod->node, pod->assignment,
+                        result->outcome == SL_SIM_DONE ? SL_POD_SUCCEEDED : SL_POD_FAILED);
+    if (ended == NULL) {
+        return sl_error_nomem(sim->err);
+    }
+    pod_unseat(sim, (size_t)result->node, pod);
+    sl_pod_unref(pod);
+    sim->pod[end.job] = NULL;
+    note_end(sim, end.at_us);
+    sim->ended++;
+    sl_sim_cuts_changed(&sim->cuts, sim->now_us);
+    sl_sim_stages_tell(&sim->stages, end.job, ended);
+    sl_pod_unref(ended);
+    return 0;
+}
+
 static int end_jobs(struct simulation *sim)
 {
     while (sim->n_heap > 0 && sim->heap[0].at_us <= sim->now_us) {
@@ -361,15 +377,7 @@ static int end_jobs(struct simulation *sim)
             end_resident(sim, sim->input->fleet->pod[end.job - sim->run->n]);
             continue;
         }
-        bool done = sim->run->job[end.job].outcome == SL_SIM_DONE;
-        pod_unseat(sim, (size_t)sim->run->job[end.job].node, sim->pod[end.job]);
-        sl_pod_unref(sim->pod[end.job]);
-        sim->pod[end.job] = NULL;
-        note_end(sim, end.at_us);
-        sim->ended++;
-        sl_sim_cuts_changed(&sim->cuts, sim->now_us);
-        if (sl_sim_stages_tell(&sim->stages, end.job, done ? SL_POD_SUCCEEDED : SL_POD_FAILED,
-                               sim->err) < 0) {
+        if (job_end(sim, end) < 0) {
             return -1;
         }
     }
@@ -397,8 +405,8 @@ static int submit_jobs(struct simulation *sim)
             return sl_error_nomem(sim->err);
         }
         sl_wants_waiting(&sim->wants, pod, 1);
-        if (sl_engine_put(sim->engine, pod, SL_SIM_EPOCH_US + sim->now_us, sim->err) < 0 ||
-            sl_sim_stages_tell(&sim->stages, index, SL_POD_PENDING, sim->err) < 0) {
+        sl_sim_stages_tell(&sim->stages, index, pod);
+        if (sl_engine_put(sim->engine, pod, SL_SIM_EPOCH_US + sim->now_us, sim->err) < 0) {
             return -1;
         }
     }
@@ -479,8 +487,11 @@ static int sim_play(struct simulation *sim)
         pass_time(sim, at_us > sim->now_us ? at_us : sim->now_us);
         sim->cuts.now_us = sim->now_us;
         if (end_jobs(sim) < 0 || sl_sim_cuts_end(&sim->cuts, sim->now_us) < 0 ||
-            submit_jobs(sim) < 0 || stages_collect(sim) < 0 || cuts_follow(sim) < 0 ||
-            jobs_plan(sim) < 0 || cuts_plan(sim) < 0) {
+            submit_jobs(sim) < 0) {
+            return -1;
+        }
+        stages_collect(sim);
+        if (cuts_follow(sim) < 0 || jobs_plan(sim) < 0 || cuts_plan(sim) < 0) {
             return -1;
         }
         if (sim->input->audit) {
