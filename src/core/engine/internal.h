@@ -2,6 +2,7 @@
 #ifndef SLICED_CORE_ENGINE_INTERNAL_H
 #define SLICED_CORE_ENGINE_INTERNAL_H
 
+#include "core/plan/state/calls.h"
 #include "sliced/engine.h"
 #include "sliced/pace.h"
 #include "util/check.h"
