@@ -416,7 +416,8 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
         sl_stage_tracker_collect(worker->options.stages, worker->engine, now_us);
     }
     worker->short_of_memory = !pods_plan(worker, now_us);
-    if (worker->options.partitioner != NULL && worker->snapshot != NULL) {
+    /* with what was nominated just now, or cuts would wait for a round without nominations */
+    if (worker->options.partitioner != NULL && snapshot_take(worker, now_us)) {
         sl_partitioner_round(worker->options.partitioner, worker->snapshot, now_us);
     }
     struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
