@@ -151,7 +151,7 @@ enum sl_release_after {
     SL_AFTER_REFUSED, /* give back what was set aside; others go first */
 };
 enum sl_release_after sl_engine_released(struct sl_engine *engine, struct sl_str uid,
-                                         struct sl_str namespace, uint64_t release,
+                                         struct sl_str namespace, uint64_t number,
                                          enum sl_release_end end, int64_t now_us);
 
 /* ---- cuts ---- */

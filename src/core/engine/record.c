@@ -30,7 +30,7 @@ void sl_record_command(const struct sl_engine *engine, const struct sl_engine_co
                        bool done, int64_t now_us)
 {
     char line[LINE_MAX];
-    const char *outcome = command->run == NULL ? "" : sl_cut_outcome_name(command->run->outcome);
+    const struct sl_cut_run *run = command->run;
     bool told = command->kind == SL_DO_RELEASE && !command->bare; /* as its nomination */
     if (engine->record == NULL || told) {
         return;
@@ -53,11 +53,12 @@ void sl_record_command(const struct sl_engine *engine, const struct sl_engine_co
     case SL_DO_CUT_WRITE:
         (void)snprintf(line, sizeof(line), "cut %s: write %s", command->node,
                        command->step == SL_CUT_FINISH ? "the end"
-                       : command->run->announces      ? "the file"
+                       : run->announces               ? "the file"
                                                       : "the order");
         break;
     case SL_DO_CUT_END:
-        (void)snprintf(line, sizeof(line), "cut %s: %s", command->node, outcome);
+        (void)snprintf(line, sizeof(line), "cut %s: %s", command->node,
+                       sl_cut_outcome_name(run->outcome));
         break;
     }
     engine->record(engine->record_context, now_us, line);
