@@ -101,12 +101,12 @@ def test_a_day_gives_the_same_commands_by_http_and_in_the_simulator(
         start, tmp_path, order, backfill, counts):
     jobs = trace_of(7, counts)
     policy = f"{order}:backfill={str(backfill).lower()}"
-    config = ("log: {level: debug, format: json}\nqueue:\n  enabled: true\n  preemption: false\n"
+    config = ("log: {level: debug, format: json}\nqueue:\n  enabled: true\n  preemption: false\n  holdSeconds: 3600\n"
               f"  order: {order}\n  backfill: {str(backfill).lower()}\n")
     daemon = start(CLUSTER, config=config)
 
     def reload():
-        daemon.write_config(config + "  holdSeconds: 600\n")
+        daemon.write_config(config.replace("3600", "7200"))
         daemon.signal(signal.SIGHUP)
         eventually(lambda: "configuration reloaded" in daemon.log)
 
