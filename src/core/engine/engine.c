@@ -76,6 +76,38 @@ void sl_engine_rebase(struct sl_engine *engine, int64_t by_us, int64_t now_us)
     sl_books_rebase(engine, by_us);
 }
 
+/* ---- plans of pods ---- */
+
+struct plan {
+    struct sl_engine *engine;
+    size_t nominations;
+};
+
+static void pass_on(void *context, const struct sl_plan_action *action)
+{
+    struct plan *plan = context;
+    plan->nominations += action->kind == SL_PLAN_NOMINATE;
+    if (action->kind == SL_PLAN_EXPIRE && action->reason == SL_HOLD_EXPIRED) {
+        sl_pace_expiry(&plan->engine->window.pace);
+    }
+    sl_pods_act(plan->engine, action);
+}
+
+int sl_engine_plan(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context,
+                   struct sl_error *err)
+{
+    struct plan plan = {.engine = engine};
+    engine->act = act;
+    engine->context = context;
+    engine->now_us = now_us;
+    sl_pods_prepare(engine, now_us);
+    size_t room = sl_engine_room(engine, now_us);
+    int result = sl_planner_run(engine->planner, engine->demand, room, now_us, pass_on, &plan, err);
+    sl_window_note(engine, plan.nominations >= room, now_us);
+    bool failed = sl_pods_follow_up(engine, now_us);
+    return result < 0 ? -1 : failed;
+}
+
 /* ---- the cluster and the cuts ---- */
 
 int sl_engine_cluster(struct sl_engine *engine, const struct sl_view *const *view, size_t n,

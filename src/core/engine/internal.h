@@ -147,6 +147,8 @@ bool sl_window_broke(struct sl_engine *engine, struct sl_str namespace, int64_t 
 /* A release reached the API server, whatever it said of the pod. */
 void sl_window_went(struct sl_engine *engine);
 bool sl_window_is_paused(const struct sl_engine *engine, int64_t now_us);
+/* After a plan; full: the window may have kept a pod from its nomination. */
+void sl_window_note(struct sl_engine *engine, bool full, int64_t now_us);
 void sl_window_rebase(struct sl_engine *engine, int64_t by_us);
 
 /* ---- book.c ---- */
