@@ -3,10 +3,11 @@
 
 #include "core/request/pod_read.h"
 
+TEST_FIXTURE(set_up, tear_down)
+
 /* One container asks a device plugin for two, or each of two for one. */
-static void an_ask_of_one_container_is_not_that_of_two(void **state)
+TEST_ON(struct pod_rig *rig, an_ask_of_one_container_is_not_that_of_two)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu.shared=2");
     struct sl_pod *together = sl_pod_ref((struct sl_pod *)make(rig));
     rig->pod.containers = NULL;
@@ -20,9 +21,8 @@ static void an_ask_of_one_container_is_not_that_of_two(void **state)
 }
 
 /* More labels than are remembered hide none that may pass for a name of an exporter's. */
-static void a_label_that_poses_makes_another_pod_of_it_behind_any_number_of_others(void **state)
+TEST_ON(struct pod_rig *rig, a_label_that_poses_makes_another_pod_of_it_behind_any_number_of_others)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu=1");
     for (int i = 0; i < 2 * SL_POD_LABELS_MAX; i++) {
         char key[32];
@@ -37,13 +37,4 @@ static void a_label_that_poses_makes_another_pod_of_it_behind_any_number_of_othe
     assert_int_equal(plain->n_labels, posing->n_labels);
     assert_false(sl_pod_same(plain, posing));
     sl_pod_unref(plain);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(an_ask_of_one_container_is_not_that_of_two),
-        TEST(a_label_that_poses_makes_another_pod_of_it_behind_any_number_of_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

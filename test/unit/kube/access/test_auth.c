@@ -1,10 +1,6 @@
 /* Credentials from each source, and plugins that behave in every way: real scripts, run for real.
  * The clock is the test's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -12,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "util/timestamp.h"
 #include "kube/access/auth.h"
 #include "unit/kube/folder.h"
+#include "util/timestamp.h"
 
 #define S INT64_C(1000000)
 
@@ -150,10 +146,9 @@ static void assert_failure(struct rig *rig, int64_t now_us, const char *expected
 
 /* ---- what does not change ---- */
 
-static void without_anything_there_is_no_header(void **state)
+TEST_THAT(without_anything_there_is_no_header)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     make(&rig);
     uint64_t serial = assert_header(&rig, t0, NULL);
@@ -161,10 +156,9 @@ static void without_anything_there_is_no_header(void **state)
     end(&rig);
 }
 
-static void a_fixed_token_is_a_bearer(void **state)
+TEST_THAT(a_fixed_token_is_a_bearer)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     rig.access.token = "abc.def";
     make(&rig);
@@ -175,10 +169,9 @@ static void a_fixed_token_is_a_bearer(void **state)
 }
 
 /* RFC 7617's own example */
-static void user_and_password_are_basic(void **state)
+TEST_THAT(user_and_password_are_basic)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     rig.access.username = "Aladdin";
     rig.access.password = "open sesame";
@@ -187,10 +180,9 @@ static void user_and_password_are_basic(void **state)
     end(&rig);
 }
 
-static void a_token_that_would_break_the_header_is_refused(void **state)
+TEST_THAT(a_token_that_would_break_the_header_is_refused)
 {
     static const char *const bad[] = {"a\r\nX-Evil: 1", "a b", "a\x7f"};
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct rig rig;
         start(&rig);
@@ -203,10 +195,9 @@ static void a_token_that_would_break_the_header_is_refused(void **state)
 
 /* ---- token files ---- */
 
-static void a_token_file_is_read_each_minute(void **state)
+TEST_THAT(a_token_file_is_read_each_minute)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     rig.access.token_file = rig.token_file;
     rig.access.token = "other";
@@ -220,10 +211,9 @@ static void a_token_file_is_read_each_minute(void **state)
     end(&rig);
 }
 
-static void a_token_file_is_read_at_once_after_a_refusal(void **state)
+TEST_THAT(a_token_file_is_read_at_once_after_a_refusal)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     rig.access.token_file = rig.token_file;
     make(&rig);
@@ -241,10 +231,9 @@ static void a_token_file_is_read_at_once_after_a_refusal(void **state)
     end(&rig);
 }
 
-static void a_clock_set_back_does_not_keep_an_old_token(void **state)
+TEST_THAT(a_clock_set_back_does_not_keep_an_old_token)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     rig.access.token_file = rig.token_file;
     make(&rig);
@@ -255,10 +244,9 @@ static void a_clock_set_back_does_not_keep_an_old_token(void **state)
     end(&rig);
 }
 
-static void the_last_good_token_holds_while_the_file_cannot_be_read(void **state)
+TEST_THAT(the_last_good_token_holds_while_the_file_cannot_be_read)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     rig.access.token_file = rig.token_file;
     make(&rig);
@@ -274,10 +262,9 @@ static void the_last_good_token_holds_while_the_file_cannot_be_read(void **state
     end(&rig);
 }
 
-static void a_token_file_that_was_never_there_is_an_error_and_looked_for_again(void **state)
+TEST_THAT(a_token_file_that_was_never_there_is_an_error_and_looked_for_again)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     rig.access.token_file = rig.token_file;
     make(&rig);
@@ -291,10 +278,9 @@ static void a_token_file_that_was_never_there_is_an_error_and_looked_for_again(v
 
 #define COUNT "n=$(cat $DIR/n 2>/dev/null || echo 0); n=$((n+1)); echo $n >$DIR/n\n"
 
-static void a_plugin_gives_a_token_once_for_many_calls(void **state)
+TEST_THAT(a_plugin_gives_a_token_once_for_many_calls)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     make_plugin(&rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
     uint64_t serial = assert_header(&rig, t0, "Bearer t1");
@@ -302,12 +288,11 @@ static void a_plugin_gives_a_token_once_for_many_calls(void **state)
     end(&rig);
 }
 
-static void the_caller_is_told_to_wait_and_woken(void **state)
+TEST_THAT(the_caller_is_told_to_wait_and_woken)
 {
     struct rig rig;
     struct sl_credentials credentials;
     struct sl_error err;
-    (void)state;
     start(&rig);
     make_plugin(&rig, "answer '\"token\":\"t\"'");
     assert_int_equal(sl_auth_get(rig.auth, t0, &credentials, &err), SL_AUTH_WAIT);
@@ -321,13 +306,12 @@ static void the_caller_is_told_to_wait_and_woken(void **state)
 #define EXPIRING                                                                                   \
     COUNT "answer \"\\\"token\\\":\\\"t$n\\\",\\\"expirationTimestamp\\\":\\\"$WHEN\\\"\""
 
-static void a_plugin_runs_again_before_its_credentials_expire(void **state)
+TEST_THAT(a_plugin_runs_again_before_its_credentials_expire)
 {
     struct rig rig;
     struct sl_credentials credentials;
     struct sl_error err;
     char when[48] = "WHEN=";
-    (void)state;
     start(&rig);
     sl_time_format(t0 + 100 * S, when + 5);
     rig.env[1] = when;
@@ -343,13 +327,12 @@ static void a_plugin_runs_again_before_its_credentials_expire(void **state)
     end(&rig);
 }
 
-static void expired_credentials_are_waited_for(void **state)
+TEST_THAT(expired_credentials_are_waited_for)
 {
     struct rig rig;
     struct sl_credentials credentials;
     struct sl_error err;
     char when[48] = "WHEN=";
-    (void)state;
     start(&rig);
     sl_time_format(t0 + 100 * S, when + 5);
     rig.env[1] = when;
@@ -361,10 +344,9 @@ static void expired_credentials_are_waited_for(void **state)
     end(&rig);
 }
 
-static void a_plugin_runs_again_after_a_refusal(void **state)
+TEST_THAT(a_plugin_runs_again_after_a_refusal)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     make_plugin(&rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
     uint64_t first = assert_header(&rig, t0, "Bearer t1");
@@ -375,10 +357,9 @@ static void a_plugin_runs_again_after_a_refusal(void **state)
     end(&rig);
 }
 
-static void credentials_refused_as_soon_as_given_do_not_make_it_run_in_a_circle(void **state)
+TEST_THAT(credentials_refused_as_soon_as_given_do_not_make_it_run_in_a_circle)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     make_plugin(&rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
     for (int i = 0; i < 5; i++) {
@@ -388,12 +369,11 @@ static void credentials_refused_as_soon_as_given_do_not_make_it_run_in_a_circle(
     end(&rig);
 }
 
-static void a_plugin_may_give_a_certificate(void **state)
+TEST_THAT(a_plugin_may_give_a_certificate)
 {
     struct rig rig;
     struct sl_credentials credentials;
     struct sl_error err;
-    (void)state;
     start(&rig);
     make_plugin(&rig, "answer '\"clientCertificateData\":\"CERT\",\"clientKeyData\":\"KEY!\"'");
     assert_int_equal(get(&rig, t0, &credentials, &err), SL_AUTH_READY);
@@ -403,11 +383,10 @@ static void a_plugin_may_give_a_certificate(void **state)
     end(&rig);
 }
 
-static void a_plugin_gets_its_arguments_environment_and_nothing_else(void **state)
+TEST_THAT(a_plugin_gets_its_arguments_environment_and_nothing_else)
 {
     struct rig rig;
     struct sl_str ca = SL_STR("CA PEM");
-    (void)state;
     start(&rig);
     rig.args[0] = "get token";
     rig.args[1] = "--x";
@@ -427,10 +406,9 @@ static void a_plugin_gets_its_arguments_environment_and_nothing_else(void **stat
     end(&rig);
 }
 
-static void a_plugin_that_asks_is_told_of_the_cluster(void **state)
+TEST_THAT(a_plugin_that_asks_is_told_of_the_cluster)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     write_file(rig.token_file, "CA PEM");
     rig.access.ca_file = rig.token_file;
@@ -446,7 +424,7 @@ static void a_plugin_that_asks_is_told_of_the_cluster(void **state)
     end(&rig);
 }
 
-static void a_plugin_that_fails_is_told_of_with_its_words(void **state)
+TEST_THAT(a_plugin_that_fails_is_told_of_with_its_words)
 {
     static const struct {
         const char *script;
@@ -467,7 +445,6 @@ static void a_plugin_that_fails_is_told_of_with_its_words(void **state)
         {"answer '\"token\":\"t\",\"expirationTimestamp\":\"soon\"'", "no time"},
         {"head -c 300000 /dev/zero", "longer than"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct rig rig;
         start(&rig);
@@ -478,10 +455,9 @@ static void a_plugin_that_fails_is_told_of_with_its_words(void **state)
     }
 }
 
-static void a_plugin_that_is_not_there_is_an_error(void **state)
+TEST_THAT(a_plugin_that_is_not_there_is_an_error)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     make_plugin(&rig, "");
     assert_int_equal(unlink(rig.command), 0);
@@ -489,10 +465,9 @@ static void a_plugin_that_is_not_there_is_an_error(void **state)
     end(&rig);
 }
 
-static void a_failure_stands_for_a_second_then_it_runs_again(void **state)
+TEST_THAT(a_failure_stands_for_a_second_then_it_runs_again)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     make_plugin(&rig, COUNT "test $n = 1 && exit 1\nanswer \"\\\"token\\\":\\\"t$n\\\"\"");
     assert_failure(&rig, t0, "exit status 1");
@@ -501,11 +476,10 @@ static void a_failure_stands_for_a_second_then_it_runs_again(void **state)
     end(&rig);
 }
 
-static void a_failed_renewal_leaves_what_is_in_force(void **state)
+TEST_THAT(a_failed_renewal_leaves_what_is_in_force)
 {
     struct rig rig;
     char when[48] = "WHEN=";
-    (void)state;
     start(&rig);
     sl_time_format(t0 + 100 * S, when + 5);
     rig.env[1] = when;
@@ -520,55 +494,22 @@ static void a_failed_renewal_leaves_what_is_in_force(void **state)
     end(&rig);
 }
 
-static void a_plugin_that_leaves_a_child_behind_is_over_when_it_ends(void **state)
+TEST_THAT(a_plugin_that_leaves_a_child_behind_is_over_when_it_ends)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     make_plugin(&rig, "sleep 5 &\nanswer '\"token\":\"t\"'");
     assert_header(&rig, t0, "Bearer t");
     end(&rig);
 }
 
-static void a_plugin_that_hangs_is_killed_at_the_end(void **state)
+TEST_THAT(a_plugin_that_hangs_is_killed_at_the_end)
 {
     struct rig rig;
     struct sl_credentials credentials;
     struct sl_error err;
-    (void)state;
     start(&rig);
     make_plugin(&rig, "sleep 3600");
     assert_int_equal(sl_auth_get(rig.auth, t0, &credentials, &err), SL_AUTH_WAIT);
     end(&rig); /* returns */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_anything_there_is_no_header),
-        cmocka_unit_test(a_fixed_token_is_a_bearer),
-        cmocka_unit_test(user_and_password_are_basic),
-        cmocka_unit_test(a_token_that_would_break_the_header_is_refused),
-        cmocka_unit_test(a_token_file_is_read_each_minute),
-        cmocka_unit_test(a_token_file_is_read_at_once_after_a_refusal),
-        cmocka_unit_test(a_clock_set_back_does_not_keep_an_old_token),
-        cmocka_unit_test(the_last_good_token_holds_while_the_file_cannot_be_read),
-        cmocka_unit_test(a_token_file_that_was_never_there_is_an_error_and_looked_for_again),
-        cmocka_unit_test(a_plugin_gives_a_token_once_for_many_calls),
-        cmocka_unit_test(the_caller_is_told_to_wait_and_woken),
-        cmocka_unit_test(a_plugin_runs_again_before_its_credentials_expire),
-        cmocka_unit_test(expired_credentials_are_waited_for),
-        cmocka_unit_test(a_plugin_runs_again_after_a_refusal),
-        cmocka_unit_test(credentials_refused_as_soon_as_given_do_not_make_it_run_in_a_circle),
-        cmocka_unit_test(a_plugin_may_give_a_certificate),
-        cmocka_unit_test(a_plugin_gets_its_arguments_environment_and_nothing_else),
-        cmocka_unit_test(a_plugin_that_asks_is_told_of_the_cluster),
-        cmocka_unit_test(a_plugin_that_fails_is_told_of_with_its_words),
-        cmocka_unit_test(a_plugin_that_is_not_there_is_an_error),
-        cmocka_unit_test(a_failure_stands_for_a_second_then_it_runs_again),
-        cmocka_unit_test(a_failed_renewal_leaves_what_is_in_force),
-        cmocka_unit_test(a_plugin_that_leaves_a_child_behind_is_over_when_it_ends),
-        cmocka_unit_test(a_plugin_that_hangs_is_killed_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

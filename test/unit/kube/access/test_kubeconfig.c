@@ -1,9 +1,5 @@
 /* Access to the API server from kubeconfig files and from a pod's service account. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,10 +72,9 @@ static void assert_path(const struct rig *rig, const char *actual, const char *n
 #define WITH_USER(user)                                                                            \
     "current-context: c\n" CLUSTER("k", "https://h:1") CONTEXT("c", "k", "u") USER("u", user)
 
-static void the_current_context_is_taken_unless_another_is_named(void **state)
+TEST_THAT(the_current_context_is_taken_unless_another_is_named)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     add(&rig, "apiVersion: v1\nkind: Config\npreferences: {}\ncurrent-context: b\n"
               "clusters:\n- {name: k1, cluster: {server: \"https://one:6443/\"}}\n"
@@ -100,10 +95,9 @@ static void the_current_context_is_taken_unless_another_is_named(void **state)
     end(&rig);
 }
 
-static void data_is_decoded_and_files_are_relative_to_the_file_that_names_them(void **state)
+TEST_THAT(data_is_decoded_and_files_are_relative_to_the_file_that_names_them)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     add(&rig, "current-context: c\n"
               "clusters: [{name: k, cluster: {server: \"https://h\", certificate-authority: ca.pem,"
@@ -126,10 +120,9 @@ static void data_is_decoded_and_files_are_relative_to_the_file_that_names_them(v
     end(&rig);
 }
 
-static void a_clusters_manner_of_connection_is_taken(void **state)
+TEST_THAT(a_clusters_manner_of_connection_is_taken)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     add(&rig, "current-context: c\n"
               "clusters: [{name: k, cluster: {server: \"https://h\", tls-server-name: n,"
@@ -143,10 +136,9 @@ static void a_clusters_manner_of_connection_is_taken(void **state)
     end(&rig);
 }
 
-static void json_is_yaml(void **state)
+TEST_THAT(json_is_yaml)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     add(&rig, "{\"current-context\":\"c\",\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":"
               "\"http://127.0.0.1:8080\"}}],\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":"
@@ -156,11 +148,10 @@ static void json_is_yaml(void **state)
     end(&rig);
 }
 
-static void of_several_files_the_first_to_name_a_thing_wins(void **state)
+TEST_THAT(of_several_files_the_first_to_name_a_thing_wins)
 {
     struct rig rig;
     char paths[512];
-    (void)state;
     start(&rig);
     add(&rig, "current-context: c\n" USER("u", "token: first"));
     add(&rig, "current-context: other\n" CLUSTER("k", "https://h") CONTEXT("c", "k", "u")
@@ -176,10 +167,9 @@ static void of_several_files_the_first_to_name_a_thing_wins(void **state)
     end(&rig);
 }
 
-static void a_plugins_command_arguments_and_environment_are_taken(void **state)
+TEST_THAT(a_plugins_command_arguments_and_environment_are_taken)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     add(&rig, WITH_USER("exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: ./aws, "
                         "args: [eks, get-token, \"\"], env: [{name: A, value: b=c}, {name: D}], "
@@ -202,10 +192,9 @@ static void a_plugins_command_arguments_and_environment_are_taken(void **state)
     end(&rig);
 }
 
-static void a_plugins_bare_name_is_looked_up_in_the_path(void **state)
+TEST_THAT(a_plugins_bare_name_is_looked_up_in_the_path)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     add(&rig, WITH_USER("exec: {apiVersion: client.authentication.k8s.io/v1, command: aws}"));
     assert_int_equal(load(&rig, NULL), 0);
@@ -214,7 +203,7 @@ static void a_plugins_bare_name_is_looked_up_in_the_path(void **state)
     end(&rig);
 }
 
-static void what_is_wrong_is_said_with_its_place(void **state)
+TEST_THAT(what_is_wrong_is_said_with_its_place)
 {
     static const struct {
         const char *text;
@@ -244,7 +233,6 @@ static void what_is_wrong_is_said_with_its_place(void **state)
                    "interactiveMode: Always}"),
          "interactiveMode"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct rig rig;
         start(&rig);
@@ -259,10 +247,9 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     }
 }
 
-static void a_file_that_is_not_there_is_an_error_that_names_it(void **state)
+TEST_THAT(a_file_that_is_not_there_is_an_error_that_names_it)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     (void)snprintf(rig.paths, sizeof(rig.paths), "%s/none", rig.folder);
     assert_int_equal(load(&rig, NULL), -1);
@@ -276,10 +263,9 @@ static void a_file_that_is_not_there_is_an_error_that_names_it(void **state)
 
 /* ---- in a pod ---- */
 
-static void in_a_pod_the_service_account_is_taken(void **state)
+TEST_THAT(in_a_pod_the_service_account_is_taken)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     write_to(&rig, "namespace", "gpu-system");
     assert_int_equal(
@@ -296,10 +282,9 @@ static void in_a_pod_the_service_account_is_taken(void **state)
     end(&rig);
 }
 
-static void outside_a_pod_there_is_none(void **state)
+TEST_THAT(outside_a_pod_there_is_none)
 {
     struct rig rig;
-    (void)state;
     start(&rig);
     assert_int_equal(sl_kube_in_cluster(rig.folder, NULL, "443", &rig.arena, &rig.access, &rig.err),
                      -1);
@@ -312,22 +297,4 @@ static void outside_a_pod_there_is_none(void **state)
                      -1);
     assert_non_null(strstr(rig.err.message, "namespace"));
     end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_current_context_is_taken_unless_another_is_named),
-        cmocka_unit_test(data_is_decoded_and_files_are_relative_to_the_file_that_names_them),
-        cmocka_unit_test(a_clusters_manner_of_connection_is_taken),
-        cmocka_unit_test(json_is_yaml),
-        cmocka_unit_test(of_several_files_the_first_to_name_a_thing_wins),
-        cmocka_unit_test(a_plugins_command_arguments_and_environment_are_taken),
-        cmocka_unit_test(a_plugins_bare_name_is_looked_up_in_the_path),
-        cmocka_unit_test(what_is_wrong_is_said_with_its_place),
-        cmocka_unit_test(a_file_that_is_not_there_is_an_error_that_names_it),
-        cmocka_unit_test(in_a_pod_the_service_account_is_taken),
-        cmocka_unit_test(outside_a_pod_there_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

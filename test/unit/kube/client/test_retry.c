@@ -9,11 +9,10 @@
 
 /* ---- what is repeated ---- */
 
-static void what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done(void **state)
+TEST_THAT(what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done)
 {
     static const enum fake_kind kinds[] = {FAKE_CLOSE, FAKE_HANG};
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     for (unsigned i = 0; i < 2; i++) {
         struct pending pending = PENDING_INIT;
@@ -37,11 +36,10 @@ static void what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done(voi
 }
 
 /* libcurl by itself sends a request anew when a connection that it used before dies under it. */
-static void a_post_is_sent_once_on_a_connection_that_was_used_before(void **state)
+TEST_THAT(a_post_is_sent_once_on_a_connection_that_was_used_before)
 {
     static const char *const methods[] = {"POST", "DELETE"};
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.path = "/ok"});
     fake_api_add(rig.api, (struct fake_answer){.path = "/bind", .kind = FAKE_CLOSE});
@@ -60,7 +58,7 @@ static void a_post_is_sent_once_on_a_connection_that_was_used_before(void **stat
     rig_end(&rig);
 }
 
-static void what_may_be_repeated_is_until_it_is_answered(void **state)
+TEST_THAT(what_may_be_repeated_is_until_it_is_answered)
 {
     static const struct fake_answer bad[] = {{.kind = FAKE_CLOSE},
                                              {.status = 500},
@@ -70,7 +68,6 @@ static void what_may_be_repeated_is_until_it_is_answered(void **state)
                                              {.status = 429},
                                              {.body = "{\"long\":1}", .cut = true, .cut_at = 4}};
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct sl_call_options call = rig_post("/status");
@@ -91,12 +88,11 @@ static void what_may_be_repeated_is_until_it_is_answered(void **state)
     rig_end(&rig);
 }
 
-static void tries_are_bounded_and_the_last_answer_is_told(void **state)
+TEST_THAT(tries_are_bounded_and_the_last_answer_is_told)
 {
     struct rig rig;
     struct sl_client_stats stats;
     struct sl_call_options call = rig_get("/x");
-    (void)state;
     rig_start(&rig);
     call.max_tries = 3;
     fake_api_add(rig.api, (struct fake_answer){.status = 503});
@@ -110,12 +106,11 @@ static void tries_are_bounded_and_the_last_answer_is_told(void **state)
     rig_end(&rig);
 }
 
-static void other_refusals_are_not_repeated(void **state)
+TEST_THAT(other_refusals_are_not_repeated)
 {
     static const unsigned status[] = {400, 403, 404, 409, 410, 422};
     struct rig rig;
     struct sl_call_options call = rig_get("/x");
-    (void)state;
     rig_start(&rig);
     call.max_tries = 3;
     for (unsigned i = 0; i < sizeof(status) / sizeof(status[0]); i++) {
@@ -127,10 +122,9 @@ static void other_refusals_are_not_repeated(void **state)
     rig_end(&rig);
 }
 
-static void a_server_error_of_what_may_not_be_repeated_is_told(void **state)
+TEST_THAT(a_server_error_of_what_may_not_be_repeated_is_told)
 {
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.status = 500});
     assert_int_equal(rig_wait(&rig, rig_post("/bind")).status, 500);
@@ -138,10 +132,9 @@ static void a_server_error_of_what_may_not_be_repeated_is_told(void **state)
     rig_end(&rig);
 }
 
-static void a_call_that_was_not_sent_is_not_maybe_done_and_is_tried_again(void **state)
+TEST_THAT(a_call_that_was_not_sent_is_not_maybe_done_and_is_tried_again)
 {
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     sl_client_free(rig.client);
     rig.access.server = "http://127.0.0.1:1";
@@ -157,11 +150,10 @@ static void a_call_that_was_not_sent_is_not_maybe_done_and_is_tried_again(void *
     rig_end(&rig);
 }
 
-static void maybe_done_of_an_earlier_try_is_not_forgotten(void **state)
+TEST_THAT(maybe_done_of_an_earlier_try_is_not_forgotten)
 {
     struct rig rig;
     struct sl_call_options call = rig_post("/x");
-    (void)state;
     rig_start(&rig);
     call.repeatable = true;
     call.max_tries = 2;
@@ -175,10 +167,9 @@ static void maybe_done_of_an_earlier_try_is_not_forgotten(void **state)
     rig_end(&rig);
 }
 
-static void retry_after_is_waited_for_even_by_what_may_not_be_repeated(void **state)
+TEST_THAT(retry_after_is_waited_for_even_by_what_may_not_be_repeated)
 {
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.times = 1, .status = 429, .retry_after = "1"});
     fake_api_add(rig.api, (struct fake_answer){.status = 201});
@@ -192,10 +183,9 @@ static void retry_after_is_waited_for_even_by_what_may_not_be_repeated(void **st
     rig_end(&rig);
 }
 
-static void a_retry_after_of_many_minutes_is_the_callers_to_wait(void **state)
+TEST_THAT(a_retry_after_of_many_minutes_is_the_callers_to_wait)
 {
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.status = 429, .retry_after = "600"});
     struct sl_reply reply = rig_wait(&rig, rig_post("/bind"));
@@ -205,12 +195,11 @@ static void a_retry_after_of_many_minutes_is_the_callers_to_wait(void **state)
     rig_end(&rig);
 }
 
-static void a_storm_of_429_is_weathered(void **state)
+TEST_THAT(a_storm_of_429_is_weathered)
 {
     enum { CALLS = 50 };
     struct rig rig;
     struct pending pending = PENDING_INIT;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.times = CALLS, .status = 429});
     fake_api_add(rig.api, (struct fake_answer){.status = 201});
@@ -227,11 +216,10 @@ static void a_storm_of_429_is_weathered(void **state)
 
 /* ---- credentials ---- */
 
-static void after_401_the_token_file_is_read_anew(void **state)
+TEST_THAT(after_401_the_token_file_is_read_anew)
 {
     char path[] = "/tmp/sliced-token-XXXXXX";
     struct rig rig;
-    (void)state;
     int file = mkstemp(path);
     assert_true(file >= 0 && write(file, "old\n", 4) == 4);
     rig_start(&rig);
@@ -255,10 +243,9 @@ static void after_401_the_token_file_is_read_anew(void **state)
     (void)unlink(path);
 }
 
-static void a_second_401_is_the_answer(void **state)
+TEST_THAT(a_second_401_is_the_answer)
 {
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     sl_client_free(rig.client);
     rig.access.token = "bad";
@@ -269,10 +256,9 @@ static void a_second_401_is_the_answer(void **state)
     rig_end(&rig);
 }
 
-static void without_credentials_a_call_is_not_sent(void **state)
+TEST_THAT(without_credentials_a_call_is_not_sent)
 {
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     sl_client_free(rig.client);
     rig.access.token_file = "/nonexistent/token";
@@ -304,7 +290,7 @@ static void let_plugin_go(void *context)
     write_file(context, "");
 }
 
-static void calls_wait_for_a_plugin_while_the_clients_thread_goes_on(void **state)
+TEST_THAT(calls_wait_for_a_plugin_while_the_clients_thread_goes_on)
 {
     enum { CALLS = 10 };
     char script[] = "/tmp/sliced-plugin-XXXXXX";
@@ -315,7 +301,6 @@ static void calls_wait_for_a_plugin_while_the_clients_thread_goes_on(void **stat
     struct rig rig;
     struct pending pending = PENDING_INIT;
     struct stat ran;
-    (void)state;
     int file = mkstemp(script);
     assert_true(file >= 0);
     (void)close(file);
@@ -350,10 +335,9 @@ static void calls_wait_for_a_plugin_while_the_clients_thread_goes_on(void **stat
 }
 
 /* The tls_server_name is for certificates; over plain HTTP it shows what is sent where. */
-static void another_server_name_changes_neither_the_address_nor_the_host_header(void **state)
+TEST_THAT(another_server_name_changes_neither_the_address_nor_the_host_header)
 {
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     sl_client_free(rig.client);
     rig.access.tls_server_name = "kubernetes.default";
@@ -364,27 +348,4 @@ static void another_server_name_changes_neither_the_address_nor_the_host_header(
     assert_string_equal(fake_api_request(rig.api, 0)->host,
                         fake_api_url(rig.api) + sizeof("http://") - 1);
     rig_end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done),
-        cmocka_unit_test(a_post_is_sent_once_on_a_connection_that_was_used_before),
-        cmocka_unit_test(what_may_be_repeated_is_until_it_is_answered),
-        cmocka_unit_test(tries_are_bounded_and_the_last_answer_is_told),
-        cmocka_unit_test(other_refusals_are_not_repeated),
-        cmocka_unit_test(a_server_error_of_what_may_not_be_repeated_is_told),
-        cmocka_unit_test(a_call_that_was_not_sent_is_not_maybe_done_and_is_tried_again),
-        cmocka_unit_test(maybe_done_of_an_earlier_try_is_not_forgotten),
-        cmocka_unit_test(retry_after_is_waited_for_even_by_what_may_not_be_repeated),
-        cmocka_unit_test(a_retry_after_of_many_minutes_is_the_callers_to_wait),
-        cmocka_unit_test(a_storm_of_429_is_weathered),
-        cmocka_unit_test(after_401_the_token_file_is_read_anew),
-        cmocka_unit_test(a_second_401_is_the_answer),
-        cmocka_unit_test(without_credentials_a_call_is_not_sent),
-        cmocka_unit_test(calls_wait_for_a_plugin_while_the_clients_thread_goes_on),
-        cmocka_unit_test(another_server_name_changes_neither_the_address_nor_the_host_header),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

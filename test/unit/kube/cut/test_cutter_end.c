@@ -20,10 +20,9 @@ static void begin_order(struct scene *scene)
 
 /* ---- races ---- */
 
-static void an_object_that_somebody_changed_meanwhile_is_read_again(void **state)
+TEST_THAT(an_object_that_somebody_changed_meanwhile_is_read_again)
 {
     struct scene scene;
-    (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
     add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
     add(&scene.rig, "PATCH", MAP_PATH, 409, SAYS("Conflict", "409"));
@@ -39,10 +38,9 @@ static void an_object_that_somebody_changed_meanwhile_is_read_again(void **state
     end(&scene);
 }
 
-static void a_config_map_that_comes_or_goes_meanwhile_is_read_again(void **state)
+TEST_THAT(a_config_map_that_comes_or_goes_meanwhile_is_read_again)
 {
     struct scene scene;
-    (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
     add(&scene.rig, "GET", MAP_PATH, 404, GONE);
     add(&scene.rig, "POST", MAPS_PATH, 409, SAYS("AlreadyExists", "409"));
@@ -56,11 +54,10 @@ static void a_config_map_that_comes_or_goes_meanwhile_is_read_again(void **state
     end(&scene);
 }
 
-static void a_write_whose_answer_was_lost_is_looked_up(void **state)
+TEST_THAT(a_write_whose_answer_was_lost_is_looked_up)
 {
     static const char written[] =
         NODE(GPUS, DEVICES ",\"sliced.dev/cut\":\"sliced-5c3d-1\"", ALLOCATABLE);
-    (void)state;
     for (int i = 0; i < 2; i++) { /* it was carried out, or was not */
         struct scene scene;
         begin_order(&scene);
@@ -78,7 +75,7 @@ static void a_write_whose_answer_was_lost_is_looked_up(void **state)
 
 /* ---- orders that must not be ---- */
 
-static void an_order_does_not_overtake_what_somebody_did_meanwhile(void **state)
+TEST_THAT(an_order_does_not_overtake_what_somebody_did_meanwhile)
 {
     static const struct {
         const char *node;
@@ -95,7 +92,6 @@ static void an_order_does_not_overtake_what_somebody_did_meanwhile(void **state)
          "\"deletionTimestamp\":\"2026-11-21T12:00:00Z\"}}",
          "the node is being deleted"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin_order(&scene);
@@ -106,10 +102,9 @@ static void an_order_does_not_overtake_what_somebody_did_meanwhile(void **state)
     }
 }
 
-static void a_node_that_is_gone_takes_no_order(void **state)
+TEST_THAT(a_node_that_is_gone_takes_no_order)
 {
     struct scene scene;
-    (void)state;
     begin_order(&scene);
     add(&scene.rig, "GET", NODE_PATH, 404, GONE);
     assert_end(&scene, SL_CUT_WRITE_MOOT, "the node is gone");
@@ -117,7 +112,7 @@ static void a_node_that_is_gone_takes_no_order(void **state)
 }
 
 /* Nothing names an entry that may not be there. */
-static void without_its_entry_nothing_is_ordered(void **state)
+TEST_THAT(without_its_entry_nothing_is_ordered)
 {
     static const struct {
         const char *map;
@@ -128,7 +123,6 @@ static void without_its_entry_nothing_is_ordered(void **state)
         {MAP(",\"data\":{\"config.yaml\":\"a: [\"}"), "the mig-manager's ConfigMap, config.yaml: "},
         {FILE_OF("  sliced-5c3d-1:\\n  - devices: all\\n"), "was rewritten by somebody"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
@@ -139,10 +133,9 @@ static void without_its_entry_nothing_is_ordered(void **state)
     }
 }
 
-static void what_cannot_be_ordered_is_refused_at_once(void **state)
+TEST_THAT(what_cannot_be_ordered_is_refused_at_once)
 {
     struct scene scene;
-    (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
     scene.run.n_cuts = 0;
     assert_end(&scene, SL_CUT_WRITE_MOOT, "the cut names no GPU");
@@ -157,10 +150,9 @@ static void what_cannot_be_ordered_is_refused_at_once(void **state)
 
 /* ---- refusals and failures of the API server ---- */
 
-static void a_refusal_of_the_api_server_is_told_in_its_words(void **state)
+TEST_THAT(a_refusal_of_the_api_server_is_told_in_its_words)
 {
     struct scene scene;
-    (void)state;
     begin_order(&scene);
     add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
     add(&scene.rig, "PATCH", NODE_PATH, 403, SAYS("Forbidden", "403"));
@@ -174,10 +166,9 @@ static void a_refusal_of_the_api_server_is_told_in_its_words(void **state)
     end(&scene);
 }
 
-static void a_missing_namespace_is_not_waited_for(void **state)
+TEST_THAT(a_missing_namespace_is_not_waited_for)
 {
     struct scene scene;
-    (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
     fake_api_add(scene.rig.api, (struct fake_answer){.status = 404, .body = GONE});
     assert_end(&scene, SL_CUT_WRITE_FAILED, "no NotFound");
@@ -185,10 +176,9 @@ static void a_missing_namespace_is_not_waited_for(void **state)
     end(&scene);
 }
 
-static void answers_that_are_no_such_object_are_asked_for_again(void **state)
+TEST_THAT(answers_that_are_no_such_object_are_asked_for_again)
 {
     struct scene scene;
-    (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
     add(&scene.rig, "GET", MAP_PATH, 200, "{");
     add(&scene.rig, "GET", MAP_PATH, 200, "{\"metadata\":[]}");
@@ -206,10 +196,9 @@ static void answers_that_are_no_such_object_are_asked_for_again(void **state)
     end(&scene);
 }
 
-static void an_order_without_an_answer_ends_as_unknown(void **state)
+TEST_THAT(an_order_without_an_answer_ends_as_unknown)
 {
     struct scene scene;
-    (void)state;
     begin_order(&scene);
     add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
     add(&scene.rig, "PATCH", NODE_PATH, 504, SAYS("Timeout", "504"));
@@ -220,10 +209,9 @@ static void an_order_without_an_answer_ends_as_unknown(void **state)
     end(&scene);
 }
 
-static void an_order_that_is_refused_after_one_without_an_answer_ends_as_unknown(void **state)
+TEST_THAT(an_order_that_is_refused_after_one_without_an_answer_ends_as_unknown)
 {
     struct scene scene;
-    (void)state;
     begin_order(&scene);
     add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
     add(&scene.rig, "PATCH", NODE_PATH, 504, SAYS("Timeout", "504"));
@@ -233,10 +221,9 @@ static void an_order_that_is_refused_after_one_without_an_answer_ends_as_unknown
     end(&scene);
 }
 
-static void a_replica_that_does_not_lead_writes_nothing(void **state)
+TEST_THAT(a_replica_that_does_not_lead_writes_nothing)
 {
     struct scene scene;
-    (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
     atomic_store(&scene.reign.leads, 0);
     add(&scene.rig, "GET", MAP_PATH, 404, GONE);
@@ -245,10 +232,9 @@ static void a_replica_that_does_not_lead_writes_nothing(void **state)
     end(&scene);
 }
 
-static void a_nudge_that_fails_keeps_nobody_waiting(void **state)
+TEST_THAT(a_nudge_that_fails_keeps_nobody_waiting)
 {
     struct scene scene;
-    (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
     add(&scene.rig, "GET", MAP_PATH, 404, GONE);
     add(&scene.rig, "POST", MAPS_PATH, 201, "{}");
@@ -258,25 +244,4 @@ static void a_nudge_that_fails_keeps_nobody_waiting(void **state)
     add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_end(&scene, SL_CUT_WRITTEN, "");
     end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_object_that_somebody_changed_meanwhile_is_read_again),
-        cmocka_unit_test(a_config_map_that_comes_or_goes_meanwhile_is_read_again),
-        cmocka_unit_test(a_write_whose_answer_was_lost_is_looked_up),
-        cmocka_unit_test(an_order_does_not_overtake_what_somebody_did_meanwhile),
-        cmocka_unit_test(a_node_that_is_gone_takes_no_order),
-        cmocka_unit_test(without_its_entry_nothing_is_ordered),
-        cmocka_unit_test(what_cannot_be_ordered_is_refused_at_once),
-        cmocka_unit_test(a_refusal_of_the_api_server_is_told_in_its_words),
-        cmocka_unit_test(a_missing_namespace_is_not_waited_for),
-        cmocka_unit_test(answers_that_are_no_such_object_are_asked_for_again),
-        cmocka_unit_test(an_order_without_an_answer_ends_as_unknown),
-        cmocka_unit_test(an_order_that_is_refused_after_one_without_an_answer_ends_as_unknown),
-        cmocka_unit_test(a_replica_that_does_not_lead_writes_nothing),
-        cmocka_unit_test(a_nudge_that_fails_keeps_nobody_waiting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* The leader's label: on its own pod and on no other, whatever was there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -82,9 +77,8 @@ static const struct fake_request *first_patch(struct scene *scene, const char *p
     }
 }
 
-static void a_leader_marks_its_own_pod_and_clears_the_others(void **state)
+TEST_THAT(a_leader_marks_its_own_pod_and_clears_the_others)
 {
-    (void)state;
     struct scene scene;
     scene_begin(&scene, "{\"items\":[{\"metadata\":{\"name\":\"former\"}}]}");
     wait_count(&scene, "PATCH", PATCHES "me", 1);
@@ -97,9 +91,8 @@ static void a_leader_marks_its_own_pod_and_clears_the_others(void **state)
     scene_end(&scene);
 }
 
-static void what_is_right_is_left_as_it_is(void **state)
+TEST_THAT(what_is_right_is_left_as_it_is)
 {
-    (void)state;
     struct scene scene;
     scene_begin(&scene, "{\"items\":[{\"metadata\":{\"name\":\"me\"}}]}");
     wait_count(&scene, "GET", LIST, 3);
@@ -107,9 +100,8 @@ static void what_is_right_is_left_as_it_is(void **state)
     scene_end(&scene);
 }
 
-static void a_standby_writes_nothing(void **state)
+TEST_THAT(a_standby_writes_nothing)
 {
-    (void)state;
     struct scene scene;
     scene_begin(&scene, "{\"items\":[{\"metadata\":{\"name\":\"me\"}}]}");
     wait_count(&scene, "GET", LIST, 1);
@@ -122,9 +114,8 @@ static void a_standby_writes_nothing(void **state)
     scene_end(&scene);
 }
 
-static void an_odd_answer_is_no_reason_to_write(void **state)
+TEST_THAT(an_odd_answer_is_no_reason_to_write)
 {
-    (void)state;
     static const char strange[] =
         "{\"items\":[{\"metadata\":{\"name\":\"me\"}},{},{\"metadata\":{\"name\":7}},"
         "{\"metadata\":{\"name\":\"../nodes/n\"}},{\"metadata\":{\"name\":\"\"}},null]}";
@@ -137,15 +128,4 @@ static void an_odd_answer_is_no_reason_to_write(void **state)
         assert_int_equal(fake_api_count(scene.rig.api, "PATCH", NULL), 0);
         scene_end(&scene);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_leader_marks_its_own_pod_and_clears_the_others),
-        cmocka_unit_test(what_is_right_is_left_as_it_is),
-        cmocka_unit_test(a_standby_writes_nothing),
-        cmocka_unit_test(an_odd_answer_is_no_reason_to_write),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

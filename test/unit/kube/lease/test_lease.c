@@ -1,18 +1,17 @@
 /* Taking the lead and losing it. Only the fake clock ends a lease. */
-#include "util/timestamp.h"
 #include "lease_rig.h"
+#include "util/timestamp.h"
 
 #include <unistd.h>
 
 /* ---- taking it ---- */
 
-static void a_lease_that_is_not_there_is_created(void **state)
+TEST_THAT(a_lease_that_is_not_there_is_created)
 {
     struct election e;
     json_t *object = NULL;
     char holder[32];
     int64_t us = 0;
-    (void)state;
     start(&e, NULL);
 
     become_leader(&e);
@@ -36,12 +35,11 @@ static void a_lease_that_is_not_there_is_created(void **state)
     end(&e);
 }
 
-static void the_holder_renews_what_it_knows_without_reading(void **state)
+TEST_THAT(the_holder_renews_what_it_knows_without_reading)
 {
     struct election e;
     json_t *object = NULL;
     json_t *last = NULL;
-    (void)state;
     start(&e, NULL);
     become_leader(&e);
 
@@ -61,7 +59,7 @@ static void the_holder_renews_what_it_knows_without_reading(void **state)
     end(&e);
 }
 
-static void anothers_lease_is_taken_when_it_stood_unchanged_for_its_duration(void **state)
+TEST_THAT(anothers_lease_is_taken_when_it_stood_unchanged_for_its_duration)
 {
     /* what the holder's clock said does not matter */
     static const char *const objects[] = {
@@ -71,7 +69,6 @@ static void anothers_lease_is_taken_when_it_stood_unchanged_for_its_duration(voi
         HELD_BY("other", ",\"leaseDurationSeconds\":3600,\"leaseTransitions\":7,"
                          "\"renewTime\":\"2990-01-01T00:00:00.000000Z\""),
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
         struct election e;
         json_t *object = NULL;
@@ -98,11 +95,10 @@ static void anothers_lease_is_taken_when_it_stood_unchanged_for_its_duration(voi
 
 /* Whoever may write the lease writes what Kubernetes takes; a count of 2^31 it would not take of
  * us. */
-static void numbers_at_their_edges_keep_nobody_from_leading(void **state)
+TEST_THAT(numbers_at_their_edges_keep_nobody_from_leading)
 {
     struct election e;
     json_t *object = NULL;
-    (void)state;
     start(&e,
           HELD_BY("other", ",\"leaseDurationSeconds\":2147483647,\"leaseTransitions\":2147483647"));
     serve_well(&e);
@@ -117,11 +113,10 @@ static void numbers_at_their_edges_keep_nobody_from_leading(void **state)
     end(&e);
 }
 
-static void a_holder_that_renews_keeps_it(void **state)
+TEST_THAT(a_holder_that_renews_keeps_it)
 {
     struct election e;
     char holder[32];
-    (void)state;
     start(&e, OTHER);
     e.store.touched = true;
     serve_well(&e);
@@ -140,11 +135,10 @@ static void a_holder_that_renews_keeps_it(void **state)
     end(&e);
 }
 
-static void a_lease_that_was_given_up_is_taken_at_once(void **state)
+TEST_THAT(a_lease_that_was_given_up_is_taken_at_once)
 {
     struct election e;
     json_t *object = NULL;
-    (void)state;
     start(&e, HELD_BY("", ",\"leaseDurationSeconds\":3600,\"leaseTransitions\":2"));
     become_leader(&e);
     json_t *spec = spec_of(&e, 1, &object);
@@ -153,11 +147,10 @@ static void a_lease_that_was_given_up_is_taken_at_once(void **state)
     end(&e);
 }
 
-static void what_others_wrote_on_the_object_stays(void **state)
+TEST_THAT(what_others_wrote_on_the_object_stays)
 {
     struct election e;
     json_t *object = NULL;
-    (void)state;
     start(&e, "{\"metadata\":{\"labels\":{\"team\":\"x\"}},\"spec\":{\"strategy\":\"S\"}}");
     become_leader(&e);
     json_t *spec = spec_of(&e, 1, &object);
@@ -168,10 +161,9 @@ static void what_others_wrote_on_the_object_stays(void **state)
     end(&e);
 }
 
-static void who_comes_second_at_the_creation_looks_again(void **state)
+TEST_THAT(who_comes_second_at_the_creation_looks_again)
 {
     struct election e;
-    (void)state;
     start(&e, OTHER);
     fake_api_add(e.rig.api, (struct fake_answer){.times = 1, .status = 404});
     serve_well(&e);
@@ -183,11 +175,10 @@ static void who_comes_second_at_the_creation_looks_again(void **state)
     end(&e);
 }
 
-static void an_answer_of_wrong_types_is_no_lease(void **state)
+TEST_THAT(an_answer_of_wrong_types_is_no_lease)
 {
     static const char *const bodies[] = {"[]", "null", "{{", "7", ""};
     struct election e;
-    (void)state;
     start(&e, NULL);
     for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
         fake_api_add(e.rig.api,
@@ -198,12 +189,11 @@ static void an_answer_of_wrong_types_is_no_lease(void **state)
     end(&e);
 }
 
-static void an_answer_that_is_no_object_is_told_as_such(void **state)
+TEST_THAT(an_answer_that_is_no_object_is_told_as_such)
 {
     struct election e;
     FILE *file = tmpfile();
     char said[4096] = "";
-    (void)state;
     int saved = dup(STDERR_FILENO);
     assert_true(file != NULL && saved >= 0);
     start(&e, NULL);
@@ -221,10 +211,9 @@ static void an_answer_that_is_no_object_is_told_as_such(void **state)
 
 /* ---- losing it ---- */
 
-static void a_leader_whose_calls_hang_is_deposed_by_time(void **state)
+TEST_THAT(a_leader_whose_calls_hang_is_deposed_by_time)
 {
     struct election e;
-    (void)state;
     start(&e, NULL);
     become_leader(&e);
 
@@ -239,11 +228,10 @@ static void a_leader_whose_calls_hang_is_deposed_by_time(void **state)
     end(&e);
 }
 
-static void held_turns_false_even_when_the_clients_thread_stands_still(void **state)
+TEST_THAT(held_turns_false_even_when_the_clients_thread_stands_still)
 {
     struct election e;
     struct block block = BLOCK_INIT;
-    (void)state;
     start(&e, NULL);
     become_leader(&e);
     block_close(&block, e.rig.client);
@@ -255,11 +243,10 @@ static void held_turns_false_even_when_the_clients_thread_stands_still(void **st
     end(&e);
 }
 
-static void a_leader_whose_server_fails_comes_back_as_the_same_holder(void **state)
+TEST_THAT(a_leader_whose_server_fails_comes_back_as_the_same_holder)
 {
     struct election e;
     json_t *object = NULL;
-    (void)state;
     start(&e, NULL);
     become_leader(&e);
 
@@ -277,10 +264,9 @@ static void a_leader_whose_server_fails_comes_back_as_the_same_holder(void **sta
     end(&e);
 }
 
-static void a_failure_or_two_do_not_depose(void **state)
+TEST_THAT(a_failure_or_two_do_not_depose)
 {
     struct election e;
-    (void)state;
     start(&e, NULL);
     become_leader(&e);
     unsigned before = fake_api_requests(e.rig.api);
@@ -297,10 +283,9 @@ static void a_failure_or_two_do_not_depose(void **state)
     end(&e);
 }
 
-static void who_sees_another_in_its_place_stops_at_once(void **state)
+TEST_THAT(who_sees_another_in_its_place_stops_at_once)
 {
     struct election e;
-    (void)state;
     start(&e, NULL);
     become_leader(&e);
 
@@ -314,10 +299,9 @@ static void who_sees_another_in_its_place_stops_at_once(void **state)
     end(&e);
 }
 
-static void a_lease_changed_by_a_stranger_is_read_and_renewed(void **state)
+TEST_THAT(a_lease_changed_by_a_stranger_is_read_and_renewed)
 {
     struct election e;
-    (void)state;
     start(&e, NULL);
     become_leader(&e);
     unsigned before = fake_api_requests(e.rig.api);
@@ -334,11 +318,10 @@ static void a_lease_changed_by_a_stranger_is_read_and_renewed(void **state)
 
 /* ---- saying who leads ---- */
 
-static void a_holder_of_whom_nothing_new_is_seen_is_not_said_to_lead_for_ever(void **state)
+TEST_THAT(a_holder_of_whom_nothing_new_is_seen_is_not_said_to_lead_for_ever)
 {
     struct election e;
     char holder[32];
-    (void)state;
     start(&e, OTHER);
     serve_well(&e);
     run(&e);
@@ -353,28 +336,4 @@ static void a_holder_of_whom_nothing_new_is_seen_is_not_said_to_lead_for_ever(vo
     assert_string_equal(holder, "");
     assert_int_equal(e.changes.done, 0);
     end(&e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lease_that_is_not_there_is_created),
-        cmocka_unit_test(the_holder_renews_what_it_knows_without_reading),
-        cmocka_unit_test(anothers_lease_is_taken_when_it_stood_unchanged_for_its_duration),
-        cmocka_unit_test(numbers_at_their_edges_keep_nobody_from_leading),
-        cmocka_unit_test(a_holder_that_renews_keeps_it),
-        cmocka_unit_test(a_lease_that_was_given_up_is_taken_at_once),
-        cmocka_unit_test(what_others_wrote_on_the_object_stays),
-        cmocka_unit_test(who_comes_second_at_the_creation_looks_again),
-        cmocka_unit_test(an_answer_of_wrong_types_is_no_lease),
-        cmocka_unit_test(an_answer_that_is_no_object_is_told_as_such),
-        cmocka_unit_test(a_leader_whose_calls_hang_is_deposed_by_time),
-        cmocka_unit_test(held_turns_false_even_when_the_clients_thread_stands_still),
-        cmocka_unit_test(a_leader_whose_server_fails_comes_back_as_the_same_holder),
-        cmocka_unit_test(a_failure_or_two_do_not_depose),
-        cmocka_unit_test(who_sees_another_in_its_place_stops_at_once),
-        cmocka_unit_test(a_lease_changed_by_a_stranger_is_read_and_renewed),
-        cmocka_unit_test(a_holder_of_whom_nothing_new_is_seen_is_not_said_to_lead_for_ever),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,10 @@
 
 /* ---- giving it up ---- */
 
-static void who_stops_gives_it_up_after_it_has_stopped_leading(void **state)
+TEST_THAT(who_stops_gives_it_up_after_it_has_stopped_leading)
 {
     struct election e;
     json_t *object = NULL;
-    (void)state;
     start(&e, NULL);
     become_leader(&e);
 
@@ -28,10 +27,9 @@ static void who_stops_gives_it_up_after_it_has_stopped_leading(void **state)
     end(&e);
 }
 
-static void who_stops_without_leading_writes_nothing(void **state)
+TEST_THAT(who_stops_without_leading_writes_nothing)
 {
     struct election e;
-    (void)state;
     start(&e, OTHER);
     serve_well(&e);
     run(&e);
@@ -56,10 +54,9 @@ static void serve_and_hang(void *context, const struct fake_request *request,
     reply->kind = FAKE_HANG;
 }
 
-static void a_lease_that_may_be_ours_is_given_up_too(void **state)
+TEST_THAT(a_lease_that_may_be_ours_is_given_up_too)
 {
     struct election e;
-    (void)state;
     start(&e, NULL);
     fake_api_add(e.rig.api,
                  (struct fake_answer){
@@ -76,10 +73,9 @@ static void a_lease_that_may_be_ours_is_given_up_too(void **state)
     end(&e);
 }
 
-static void a_stop_waits_no_longer_than_it_may(void **state)
+TEST_THAT(a_stop_waits_no_longer_than_it_may)
 {
     struct election e;
-    (void)state;
     start(&e, NULL);
     e.options.renew_deadline_us = 3000000 * MS;
     e.options.lease_duration_us = 4000000 * MS;
@@ -120,14 +116,13 @@ static void on_half_changed(void *context, bool leader)
     pending_done(&half->changes, &reply);
 }
 
-static void of_two_one_leads_and_the_other_follows_when_it_is_cut_off(void **state)
+TEST_THAT(of_two_one_leads_and_the_other_follows_when_it_is_cut_off)
 {
     struct election e;
     struct rig second = {.api = NULL};
     struct pair pair = {.both = false};
     struct half half[2] = {{&pair, 0, PENDING_INIT}, {&pair, 1, PENDING_INIT}};
     struct sl_error err;
-    (void)state;
     start(&e, NULL);
     second = e.rig;
     second.access.token = "second";
@@ -171,13 +166,12 @@ static void of_two_one_leads_and_the_other_follows_when_it_is_cut_off(void **sta
     end(&e);
 }
 
-static void periods_that_cannot_work_are_refused(void **state)
+TEST_THAT(periods_that_cannot_work_are_refused)
 {
     static const int64_t periods[][3] = {
         {1000, 1000, 100}, {1000, 900, 800}, {1000, 900, 0}, {900, 1000, 100}};
     struct election e;
     struct sl_error err;
-    (void)state;
     start(&e, NULL);
     for (size_t i = 0; i < 4; i++) {
         struct sl_lease_options options = e.options;
@@ -190,17 +184,4 @@ static void periods_that_cannot_work_are_refused(void **state)
     e.options.identity = "";
     assert_null(sl_lease_start(&e.options, &err));
     end(&e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_stops_gives_it_up_after_it_has_stopped_leading),
-        cmocka_unit_test(who_stops_without_leading_writes_nothing),
-        cmocka_unit_test(a_lease_that_may_be_ours_is_given_up_too),
-        cmocka_unit_test(a_stop_waits_no_longer_than_it_may),
-        cmocka_unit_test(of_two_one_leads_and_the_other_follows_when_it_is_cut_off),
-        cmocka_unit_test(periods_that_cannot_work_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,10 +171,9 @@ static bool knows_last(struct scene *scene)
 
 #define LAST EVENT("ADDED", POD("last", "ulast", "", "", ""))
 
-static void the_store_is_what_the_lists_say(void **state)
+TEST_THAT(the_store_is_what_the_lists_say)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1") ",{\"metadata\":{\"name\":\"plain\"}}"),
                false);
@@ -213,10 +212,9 @@ static void the_store_is_what_the_lists_say(void **state)
     scene_end(&scene);
 }
 
-static void a_restart_finds_assignments_on_the_pods(void **state)
+TEST_THAT(a_restart_finds_assignments_on_the_pods)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
     add_answer(&scene.rig, PODS,
@@ -245,10 +243,9 @@ static void assert_missing(struct scene *scene, const char *start)
     assert_true(sl_str_starts(sl_str_of(text), sl_str_of(start)));
 }
 
-static void says_which_list_is_missing(void **state)
+TEST_THAT(says_which_list_is_missing)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.path = NODES, .times = 1, .kind = FAKE_HANG});
     fake_api_add(scene.rig.api, (struct fake_answer){.path = PODS, .times = 1, .kind = FAKE_HANG});
@@ -269,10 +266,9 @@ static void says_which_list_is_missing(void **state)
     scene_end(&scene);
 }
 
-static void events_change_the_store(void **state)
+TEST_THAT(events_change_the_store)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1") "," NODE("n2")), false);
     add_answer(&scene.rig, PODS,
@@ -321,11 +317,10 @@ static void list_or_refuse(void *context, const struct fake_request *request,
 /* Bookmarks come on a quiet cluster, so that silence says something. When the clock is put forward,
  * watches and lists under way end and begin anew: every answer of the last script stays, so that it
  * does not matter when they do. */
-static void a_picture_without_news_is_not_the_cluster(void **state)
+TEST_THAT(a_picture_without_news_is_not_the_cluster)
 {
     const int64_t silence_us = watch_times(500).silence_us;
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
     add_answer(&scene.rig, PODS, WHOLE("Pod", ""), false);
@@ -359,11 +354,10 @@ static void a_picture_without_news_is_not_the_cluster(void **state)
     scene_end(&scene);
 }
 
-static void a_new_list_sweeps_what_is_gone(void **state)
+TEST_THAT(a_new_list_sweeps_what_is_gone)
 {
     struct scene scene;
     struct sl_sync_stats stats;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1") "," NODE("n2")), false);
     add_answer(&scene.rig, PODS,
@@ -394,10 +388,9 @@ static void a_new_list_sweeps_what_is_gone(void **state)
     scene_end(&scene);
 }
 
-static void a_list_with_a_nameless_object_deletes_nothing(void **state)
+TEST_THAT(a_list_with_a_nameless_object_deletes_nothing)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
     add_answer(&scene.rig, PODS, WHOLE("Pod", POD("a", "ua", "", ON_N1, "")), false);
@@ -411,11 +404,10 @@ static void a_list_with_a_nameless_object_deletes_nothing(void **state)
     scene_end(&scene);
 }
 
-static void a_list_given_up_half_way_keeps_what_there_was(void **state)
+TEST_THAT(a_list_given_up_half_way_keeps_what_there_was)
 {
     static const char *const half = WHOLE("Pod", POD("b", "ub", "", ON_N1, ""));
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
     add_answer(&scene.rig, PODS, WHOLE("Pod", POD("a", "ua", "", ON_N1, "")), false);
@@ -436,19 +428,4 @@ static void a_list_given_up_half_way_keeps_what_there_was(void **state)
     assert_int_equal(atomic_load(&scene.listings), 1);
     scene_end(&scene); /* in the middle of a list: the store is left in order */
     assert_int_equal(atomic_load(&scene.listings), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_store_is_what_the_lists_say),
-        cmocka_unit_test(a_restart_finds_assignments_on_the_pods),
-        cmocka_unit_test(says_which_list_is_missing),
-        cmocka_unit_test(events_change_the_store),
-        cmocka_unit_test(a_picture_without_news_is_not_the_cluster),
-        cmocka_unit_test(a_new_list_sweeps_what_is_gone),
-        cmocka_unit_test(a_list_with_a_nameless_object_deletes_nothing),
-        cmocka_unit_test(a_list_given_up_half_way_keeps_what_there_was),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

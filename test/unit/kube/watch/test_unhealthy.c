@@ -115,10 +115,9 @@ static void wait_listed(struct scene *scene)
     }
 }
 
-static void a_node_that_comes_later_is_marked(void **state)
+TEST_THAT(a_node_that_comes_later_is_marked)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     add_answer(
         &scene.rig, MAPS,
@@ -135,10 +134,9 @@ static void a_node_that_comes_later_is_marked(void **state)
     scene_end(&scene);
 }
 
-static void a_configmap_that_comes_later_marks_and_its_end_unmarks(void **state)
+TEST_THAT(a_configmap_that_comes_later_marks_and_its_end_unmarks)
 {
     struct scene scene;
-    (void)state;
     scene_begin_with_node(&scene);
     add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", ""), false);
     add_answer(&scene.rig, W_MAPS,
@@ -162,10 +160,9 @@ static void a_configmap_that_comes_later_marks_and_its_end_unmarks(void **state)
     scene_end(&scene);
 }
 
-static void what_a_list_does_not_name_is_healthy_again(void **state)
+TEST_THAT(what_a_list_does_not_name_is_healthy_again)
 {
     struct scene scene;
-    (void)state;
     scene_begin_with_node(&scene);
     add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0,1\"")),
                false);
@@ -187,10 +184,9 @@ static void what_a_list_does_not_name_is_healthy_again(void **state)
     scene_end(&scene);
 }
 
-static void marks_outlive_news_of_the_node(void **state)
+TEST_THAT(marks_outlive_news_of_the_node)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")),
                false);
@@ -207,25 +203,12 @@ static void marks_outlive_news_of_the_node(void **state)
     scene_end(&scene);
 }
 
-static void who_may_not_look_is_not_waited_for(void **state)
+TEST_THAT(who_may_not_look_is_not_waited_for)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.path = MAPS, .status = 403});
     start_unhealthy(&scene);
     wait_listed(&scene);
     scene_end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_that_comes_later_is_marked),
-        cmocka_unit_test(a_configmap_that_comes_later_marks_and_its_end_unmarks),
-        cmocka_unit_test(what_a_list_does_not_name_is_healthy_again),
-        cmocka_unit_test(marks_outlive_news_of_the_node),
-        cmocka_unit_test(who_may_not_look_is_not_waited_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,9 @@
 
 /* ---- what is sent ---- */
 
-static void the_binding_carries_the_assignment_and_the_uid(void **state)
+TEST_THAT(the_binding_carries_the_assignment_and_the_uid)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     add(&scene.rig, "POST", BINDING, 201, SAYS("x", "201"));
     assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
@@ -59,9 +58,8 @@ static const struct one_case cases[] = {
     {422, 0, NULL, SL_BIND_END_FAILED, "no it"},
 };
 
-static void an_answer_that_leaves_doubt_is_settled_by_the_pod(void **state)
+TEST_THAT(an_answer_that_leaves_doubt_is_settled_by_the_pod)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct one_case *c = &cases[i];
         struct scene scene;
@@ -85,10 +83,9 @@ static void an_answer_that_leaves_doubt_is_settled_by_the_pod(void **state)
 
 /* ---- more than one try ---- */
 
-static void what_was_not_carried_out_is_sent_again(void **state)
+TEST_THAT(what_was_not_carried_out_is_sent_again)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     for (int i = 0; i < 3; i++) {
         add(&scene.rig, "POST", BINDING, 429, SAYS("TooManyRequests", "429"));
@@ -100,10 +97,9 @@ static void what_was_not_carried_out_is_sent_again(void **state)
     scene_end(&scene);
 }
 
-static void an_unbound_pod_is_bound_again_while_a_post_may_be_lost(void **state)
+TEST_THAT(an_unbound_pod_is_bound_again_while_a_post_may_be_lost)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     add_kind(&scene, "POST", FAKE_CLOSE, 1);
     add(&scene.rig, "GET", POD, 200, UNBOUND);
@@ -120,11 +116,10 @@ static void an_unbound_pod_is_bound_again_while_a_post_may_be_lost(void **state)
     scene_end(&scene);
 }
 
-static void an_answer_that_is_cut_is_read_up(void **state)
+TEST_THAT(an_answer_that_is_cut_is_read_up)
 {
     static const char *const body = SAYS("x", "201");
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "POST",
                                                      .path = BINDING,
@@ -141,10 +136,9 @@ static void an_answer_that_is_cut_is_read_up(void **state)
 
 /* ---- who may ---- */
 
-static void who_does_not_lead_sends_nothing(void **state)
+TEST_THAT(who_does_not_lead_sends_nothing)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     atomic_store(&scene.reign.leads, 0);
     assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
@@ -153,10 +147,9 @@ static void who_does_not_lead_sends_nothing(void **state)
     scene_end(&scene);
 }
 
-static void nothing_of_an_earlier_leadership_is_sent(void **state)
+TEST_THAT(nothing_of_an_earlier_leadership_is_sent)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     scene.reign.leadership++; /* it has lost the lead since, and has it again */
     assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
@@ -165,10 +158,9 @@ static void nothing_of_an_earlier_leadership_is_sent(void **state)
     scene_end(&scene);
 }
 
-static void who_is_deposed_only_reads(void **state)
+TEST_THAT(who_is_deposed_only_reads)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     atomic_store(&scene.reign.leads, 1);
     add_kind(&scene, "POST", FAKE_CLOSE, 1);
@@ -182,7 +174,7 @@ static void who_is_deposed_only_reads(void **state)
 
 /* ---- reading alone ---- */
 
-static void what_is_late_is_only_read(void **state)
+TEST_THAT(what_is_late_is_only_read)
 {
     static const struct {
         const char *body;
@@ -195,7 +187,6 @@ static void what_is_late_is_only_read(void **state)
         {READ("u1", "n2", ""), "the pod is bound to node n2", 200, SL_BIND_END_FAILED},
         {SAYS("NotFound", "404"), "the pod is gone", 404, SL_BIND_END_FAILED},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
         struct scene scene;
         scene_begin(&scene);
@@ -215,10 +206,9 @@ static void what_is_late_is_only_read(void **state)
 }
 
 /* A binding that was taken for lost has been carried out, with other devices than those of now. */
-static void the_ledger_learns_what_the_pod_really_has(void **state)
+TEST_THAT(the_ledger_learns_what_the_pod_really_has)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with(NULL, 0, NULL), NULL), 0);
     add(&scene.rig, "POST", BINDING, 409, SAYS("Conflict", "409"));
@@ -237,13 +227,12 @@ static void the_ledger_learns_what_the_pod_really_has(void **state)
 
 /* ---- many ---- */
 
-static void many_bindings_go_at_the_same_time(void **state)
+TEST_THAT(many_bindings_go_at_the_same_time)
 {
     enum { N = 200 };
     static struct outcome outcomes[N];
     struct scene scene;
     struct sl_kube_binder_stats stats = {.in_flight = 1};
-    (void)state;
     scene_open(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "POST", .status = 201});
     for (int i = 0; i < N; i++) {
@@ -264,22 +253,4 @@ static void many_bindings_go_at_the_same_time(void **state)
     for (int i = 0; i < N; i++) {
         assert_int_equal(outcomes[i].done, 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_binding_carries_the_assignment_and_the_uid),
-        cmocka_unit_test(an_answer_that_leaves_doubt_is_settled_by_the_pod),
-        cmocka_unit_test(what_was_not_carried_out_is_sent_again),
-        cmocka_unit_test(an_unbound_pod_is_bound_again_while_a_post_may_be_lost),
-        cmocka_unit_test(an_answer_that_is_cut_is_read_up),
-        cmocka_unit_test(who_does_not_lead_sends_nothing),
-        cmocka_unit_test(nothing_of_an_earlier_leadership_is_sent),
-        cmocka_unit_test(who_is_deposed_only_reads),
-        cmocka_unit_test(what_is_late_is_only_read),
-        cmocka_unit_test(the_ledger_learns_what_the_pod_really_has),
-        cmocka_unit_test(many_bindings_go_at_the_same_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,10 +15,9 @@ static void wait_for_deadline(struct scene *scene, uint64_t set, uint64_t failed
     }
 }
 
-static void a_bound_pods_timeout_becomes_its_deadline(void **state)
+TEST_THAT(a_bound_pods_timeout_becomes_its_deadline)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
     add(&scene.rig, "POST", BINDING, 201, "{}");
@@ -35,10 +34,9 @@ static void a_bound_pods_timeout_becomes_its_deadline(void **state)
     scene_end(&scene);
 }
 
-static void a_deadline_that_cannot_be_set_is_counted_not_fatal(void **state)
+TEST_THAT(a_deadline_that_cannot_be_set_is_counted_not_fatal)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
     add(&scene.rig, "POST", BINDING, 201, "{}");
@@ -48,10 +46,9 @@ static void a_deadline_that_cannot_be_set_is_counted_not_fatal(void **state)
     scene_end(&scene);
 }
 
-static void a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told_of(void **state)
+TEST_THAT(a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told_of)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     struct sl_pod *pod = pod_with("90m", 0, "n1");
     add(&scene.rig, "PATCH", POD, 403, SAYS("Forbidden", "403"));
@@ -69,10 +66,9 @@ static void a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told
     scene_end(&scene);
 }
 
-static void a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed(void **state)
+TEST_THAT(a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     struct sl_pod *pod = pod_with("90m", 0, "n1");
     struct sl_kube_binder_stats stats = {.deadlines = 0};
@@ -100,10 +96,9 @@ static void a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed(void **s
 }
 
 /* The patch that opened its gate has set it; the watch may not have told of that yet. */
-static void a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it(void **state)
+TEST_THAT(a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
     struct sl_pod *has = pod_with("90m", 5400, "n1");
@@ -132,10 +127,9 @@ static void a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it(vo
     scene_end(&scene);
 }
 
-static void nobody_elses_deadline_is_touched(void **state)
+TEST_THAT(nobody_elses_deadline_is_touched)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     struct sl_pod *const left[] = {pod_with("90m", 60, "n1"), pod_with(NULL, 0, "n1"),
                                    pod_with("90m", 0, NULL)};
@@ -153,17 +147,4 @@ static void nobody_elses_deadline_is_touched(void **state)
     wait_for_deadline(&scene, 1, 0);
     assert_int_equal(fake_api_requests(scene.rig.api), 1);
     scene_end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bound_pods_timeout_becomes_its_deadline),
-        cmocka_unit_test(a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it),
-        cmocka_unit_test(a_deadline_that_cannot_be_set_is_counted_not_fatal),
-        cmocka_unit_test(a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told_of),
-        cmocka_unit_test(a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed),
-        cmocka_unit_test(nobody_elses_deadline_is_touched),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

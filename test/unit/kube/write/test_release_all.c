@@ -71,10 +71,9 @@ static void end(struct scene *scene)
     rig_end(&scene->rig);
 }
 
-static void every_gate_of_every_page_is_opened_and_nothing_else(void **state)
+TEST_THAT(every_gate_of_every_page_is_opened_and_nothing_else)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     add(&scene, "GET", PODS "&continue=t+1", 200,
         PAGE("", ITEM("c", OTHER) "," ITEM("d", GATE "," OTHER)));
@@ -94,14 +93,13 @@ static void every_gate_of_every_page_is_opened_and_nothing_else(void **state)
     end(&scene);
 }
 
-static void the_condition_that_it_is_queued_is_ended_with_the_gate(void **state)
+TEST_THAT(the_condition_that_it_is_queued_is_ended_with_the_gate)
 {
     static const char queued[] =
         "{\"metadata\":{\"namespace\":\"x\",\"name\":\"a\",\"uid\":\"u-a\"},\"spec\":{"
         "\"schedulingGates\":[" GATE "]},\"status\":{\"conditions\":[{\"type\":"
         "\"sliced.dev/Queued\",\"status\":\"True\"}]}}";
     static const unsigned answers[] = {200, 403};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct scene scene;
         char page[600];
@@ -119,10 +117,9 @@ static void the_condition_that_it_is_queued_is_ended_with_the_gate(void **state)
     }
 }
 
-static void one_that_fails_is_told_and_the_others_are_opened(void **state)
+TEST_THAT(one_that_fails_is_told_and_the_others_are_opened)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     add(&scene, "GET", PODS, 200,
         PAGE("", ITEM("b", GATE) "," ITEM("a", GATE) "," ITEM("d", GATE)));
@@ -137,10 +134,9 @@ static void one_that_fails_is_told_and_the_others_are_opened(void **state)
 }
 
 /* A pod of a StatefulSet, say, that was deleted and made anew, gated again, after it was listed. */
-static void a_pod_that_was_made_anew_meanwhile_is_opened_too(void **state)
+TEST_THAT(a_pod_that_was_made_anew_meanwhile_is_opened_too)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE) "," ITEM("b", GATE)));
     add(&scene, "PATCH", AT("x", "b"), 409, SAYS("409"));
@@ -153,10 +149,9 @@ static void a_pod_that_was_made_anew_meanwhile_is_opened_too(void **state)
     end(&scene);
 }
 
-static void a_pod_that_is_refused_again_and_again_has_failed(void **state)
+TEST_THAT(a_pod_that_is_refused_again_and_again_has_failed)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET",
                                                      .path = PODS,
@@ -171,10 +166,9 @@ static void a_pod_that_is_refused_again_and_again_has_failed(void **state)
     end(&scene);
 }
 
-static void a_list_that_has_grown_old_is_begun_anew(void **state)
+TEST_THAT(a_list_that_has_grown_old_is_begun_anew)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     add(&scene, "GET", PODS "&continue=t", 410, SAYS("410"));
     add(&scene, "GET", PODS, 200, PAGE("t", ITEM("a", GATE)));
@@ -186,13 +180,12 @@ static void a_list_that_has_grown_old_is_begun_anew(void **state)
     end(&scene);
 }
 
-static void a_list_that_fails_is_an_error(void **state)
+TEST_THAT(a_list_that_fails_is_an_error)
 {
     static const struct {
         unsigned status;
         const char *body;
     } bad[] = {{403, SAYS("403")}, {200, "<html>"}, {200, "{\"kind\":\"PodList\""}};
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct scene scene;
         begin(&scene);
@@ -204,10 +197,9 @@ static void a_list_that_fails_is_an_error(void **state)
     }
 }
 
-static void a_dry_run_patches_nothing(void **state)
+TEST_THAT(a_dry_run_patches_nothing)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     scene.options.dry_run = true;
     add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE) "," ITEM("b", "")));
@@ -217,10 +209,9 @@ static void a_dry_run_patches_nothing(void **state)
     end(&scene);
 }
 
-static void one_pod_and_one_namespace_are_asked_for_by_name(void **state)
+TEST_THAT(one_pod_and_one_namespace_are_asked_for_by_name)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     scene.options.namespace = "x";
     scene.options.name = "a";
@@ -232,10 +223,9 @@ static void one_pod_and_one_namespace_are_asked_for_by_name(void **state)
     end(&scene);
 }
 
-static void what_was_not_answered_is_sent_again(void **state)
+TEST_THAT(what_was_not_answered_is_sent_again)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     scene.options.at_once = 8;
     add(&scene, "GET", PODS, 503, SAYS("503"));
@@ -245,21 +235,4 @@ static void what_was_not_answered_is_sent_again(void **state)
     assert_int_equal(run(&scene), 0);
     assert_string_equal(scene.told, "x/a:0 ");
     end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_gate_of_every_page_is_opened_and_nothing_else),
-        cmocka_unit_test(the_condition_that_it_is_queued_is_ended_with_the_gate),
-        cmocka_unit_test(one_that_fails_is_told_and_the_others_are_opened),
-        cmocka_unit_test(a_pod_that_was_made_anew_meanwhile_is_opened_too),
-        cmocka_unit_test(a_pod_that_is_refused_again_and_again_has_failed),
-        cmocka_unit_test(a_list_that_has_grown_old_is_begun_anew),
-        cmocka_unit_test(a_list_that_fails_is_an_error),
-        cmocka_unit_test(a_dry_run_patches_nothing),
-        cmocka_unit_test(one_pod_and_one_namespace_are_asked_for_by_name),
-        cmocka_unit_test(what_was_not_answered_is_sent_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,10 +32,9 @@ static void assert_has(struct scene *scene, unsigned at, const char *part)
     }
 }
 
-static void the_condition_alone_is_changed_on_the_pod_of_that_uid(void **state)
+TEST_THAT(the_condition_alone_is_changed_on_the_pod_of_that_uid)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     add(&scene.rig, "PATCH", STATUS, 200, "{}");
     assert_int_equal(show(&scene, &queued), SL_RELEASE_RELEASED);
@@ -47,11 +46,10 @@ static void the_condition_alone_is_changed_on_the_pod_of_that_uid(void **state)
     end(&scene);
 }
 
-static void without_a_turn_the_time_of_the_last_one_stays(void **state)
+TEST_THAT(without_a_turn_the_time_of_the_last_one_stays)
 {
     struct scene scene;
     struct sl_queued same = queued;
-    (void)state;
     begin(&scene);
     same.turned_us = 0;
     same.status = SL_QUEUED_UNKNOWN;
@@ -62,10 +60,9 @@ static void without_a_turn_the_time_of_the_last_one_stays(void **state)
     end(&scene);
 }
 
-static void a_nomination_ends_it_in_the_same_patch(void **state)
+TEST_THAT(a_nomination_ends_it_in_the_same_patch)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     scene.release.queued = true;
     add(&scene.rig, "PATCH", STATUS, 200, "{}");
@@ -89,9 +86,8 @@ static const struct {
     {404, 0, SL_RELEASE_GONE},   {403, 0, SL_RELEASE_FAILED}, {400, 0, SL_RELEASE_FAILED},
 };
 
-static void every_answer_leads_to_its_end(void **state)
+TEST_THAT(every_answer_leads_to_its_end)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin(&scene);
@@ -104,10 +100,9 @@ static void every_answer_leads_to_its_end(void **state)
     }
 }
 
-static void a_pod_that_was_made_anew_is_left_alone(void **state)
+TEST_THAT(a_pod_that_was_made_anew_is_left_alone)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     for (int i = 0; i < 3; i++) {
         add(&scene.rig, "PATCH", STATUS, 409, SAYS("Conflict", "409"));
@@ -117,12 +112,11 @@ static void a_pod_that_was_made_anew_is_left_alone(void **state)
     end(&scene);
 }
 
-static void who_does_not_lead_writes_nothing(void **state)
+TEST_THAT(who_does_not_lead_writes_nothing)
 {
     struct scene scene;
     struct sl_queued earlier = queued;
     struct sl_releaser_stats stats;
-    (void)state;
     begin(&scene);
     earlier.leadership = 6;
     assert_int_equal(show(&scene, &earlier), SL_RELEASE_FAILED);
@@ -131,17 +125,4 @@ static void who_does_not_lead_writes_nothing(void **state)
     assert_int_equal(stats.shown, 0);
     assert_int_equal(stats.shown_failed, 1);
     end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_condition_alone_is_changed_on_the_pod_of_that_uid),
-        cmocka_unit_test(without_a_turn_the_time_of_the_last_one_stays),
-        cmocka_unit_test(a_nomination_ends_it_in_the_same_patch),
-        cmocka_unit_test(every_answer_leads_to_its_end),
-        cmocka_unit_test(a_pod_that_was_made_anew_is_left_alone),
-        cmocka_unit_test(who_does_not_lead_writes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

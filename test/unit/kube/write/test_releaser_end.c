@@ -4,13 +4,12 @@
 
 /* ---- leadership, time, the end ---- */
 
-static void who_leads_no_more_patches_no_more(void **state)
+TEST_THAT(who_leads_no_more_patches_no_more)
 {
     static const struct {
         int leaderships;
         unsigned patches;
     } one[] = {{0, 0}, {1, 1}};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct scene scene;
         begin(&scene);
@@ -24,10 +23,9 @@ static void who_leads_no_more_patches_no_more(void **state)
     }
 }
 
-static void an_opening_that_may_be_lost_at_the_end_of_the_leadership_is_not_known(void **state)
+TEST_THAT(an_opening_that_may_be_lost_at_the_end_of_the_leadership_is_not_known)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     atomic_store(&scene.reign.leads, 2);
     add(&scene.rig, "PATCH", STATUS, 200, "{}");
@@ -37,9 +35,8 @@ static void an_opening_that_may_be_lost_at_the_end_of_the_leadership_is_not_know
     end(&scene);
 }
 
-static void what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out(void **state)
+TEST_THAT(what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct scene scene;
         begin(&scene);
@@ -57,10 +54,9 @@ static void what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out(vo
     }
 }
 
-static void a_release_takes_as_long_as_was_said_last(void **state)
+TEST_THAT(a_release_takes_as_long_as_was_said_last)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     sl_releaser_set_timeout(scene.releaser, long_us / 2);
     add_kind(&scene, STATUS, FAKE_HANG);
@@ -71,10 +67,9 @@ static void a_release_takes_as_long_as_was_said_last(void **state)
     end(&scene);
 }
 
-static void the_end_of_the_client_ends_a_release(void **state)
+TEST_THAT(the_end_of_the_client_ends_a_release)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     add_kind(&scene, STATUS, FAKE_HANG);
     start(&scene);
@@ -86,10 +81,9 @@ static void the_end_of_the_client_ends_a_release(void **state)
     end(&scene);
 }
 
-static void the_server_says_when_to_come_again(void **state)
+TEST_THAT(the_server_says_when_to_come_again)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "PATCH",
                                                      .path = STATUS,
@@ -109,10 +103,9 @@ static void the_server_says_when_to_come_again(void **state)
 
 /* ---- taking a nomination back ---- */
 
-static void a_nomination_is_taken_back_only_while_it_is_ours(void **state)
+TEST_THAT(a_nomination_is_taken_back_only_while_it_is_ours)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     add(&scene.rig, "PATCH", STATUS, 200, "{}");
     sl_release_withdraw(scene.releaser, &scene.release);
@@ -128,10 +121,9 @@ static void a_nomination_is_taken_back_only_while_it_is_ours(void **state)
     end(&scene);
 }
 
-static void no_nomination_is_taken_back_by_who_does_not_lead(void **state)
+TEST_THAT(no_nomination_is_taken_back_by_who_does_not_lead)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     atomic_store(&scene.reign.leads, 0);
     sl_release_withdraw(scene.releaser, &scene.release);
@@ -202,10 +194,9 @@ static void serve(void *context, const struct fake_request *request, struct fake
     }
 }
 
-static void whatever_fails_the_end_says_how_the_pod_stands(void **state)
+TEST_THAT(whatever_fails_the_end_says_how_the_pod_stands)
 {
     unsigned ends[SL_RELEASE_ENDS] = {0};
-    (void)state;
     for (uint64_t seed = 1; seed <= 150; seed++) {
         struct scene scene;
         struct model model = {.random = seed * UINT64_C(0x9e3779b97f4a7c15)};
@@ -231,20 +222,4 @@ static void whatever_fails_the_end_says_how_the_pod_stands(void **state)
     for (size_t i = 0; i < SL_RELEASE_ENDS; i++) {
         assert_true(ends[i] > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_leads_no_more_patches_no_more),
-        cmocka_unit_test(an_opening_that_may_be_lost_at_the_end_of_the_leadership_is_not_known),
-        cmocka_unit_test(what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out),
-        cmocka_unit_test(a_release_takes_as_long_as_was_said_last),
-        cmocka_unit_test(the_end_of_the_client_ends_a_release),
-        cmocka_unit_test(the_server_says_when_to_come_again),
-        cmocka_unit_test(a_nomination_is_taken_back_only_while_it_is_ours),
-        cmocka_unit_test(no_nomination_is_taken_back_by_who_does_not_lead),
-        cmocka_unit_test(whatever_fails_the_end_says_how_the_pod_stands),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

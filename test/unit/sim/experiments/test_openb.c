@@ -1,15 +1,11 @@
 /* The comparison of policies on a small cluster of the trace's form. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "config/config.h"
 #include "sim/experiments/openb/openb.h"
+#include "unit/test.h"
 
 #define NODES "sn,cpu_milli,memory_mib,gpu,model\n"
 #define PODS  "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\n"
@@ -60,9 +56,8 @@ static const char *const small_pods = PODS "p0,4000,1024,1,1000,,LS\n"
                                            "p3,6000,1024,0,0,,LS\n"
                                            "p4,1000,1024,1,320,T4,LS\n";
 
-static void pods_that_ask_alike_are_one_class(void **state)
+TEST_THAT(pods_that_ask_alike_are_one_class)
 {
-    (void)state;
     struct sl_openb openb;
     struct sl_error err = {0};
     assert_int_equal(load(&openb, small_nodes,
@@ -78,9 +73,8 @@ static void pods_that_ask_alike_are_one_class(void **state)
     sl_openb_free(&openb);
 }
 
-static void share_of_several_gpus_is_refused_with_its_place(void **state)
+TEST_THAT(share_of_several_gpus_is_refused_with_its_place)
 {
-    (void)state;
     struct sl_openb openb;
     struct sl_error err = {0};
     assert_int_equal(load(&openb, small_nodes, PODS "p0,4000,1024,2,500,,LS\n", &err), -1);
@@ -89,9 +83,8 @@ static void share_of_several_gpus_is_refused_with_its_place(void **state)
     sl_openb_free(&openb);
 }
 
-static void every_policy_places_all_pods_while_there_is_room(void **state)
+TEST_THAT(every_policy_places_all_pods_while_there_is_room)
 {
-    (void)state;
     struct sl_openb openb;
     struct sl_error err = {0};
     assert_int_equal(load(&openb, small_nodes,
@@ -108,9 +101,8 @@ static void every_policy_places_all_pods_while_there_is_room(void **state)
     sl_openb_free(&openb);
 }
 
-static void runs_of_one_seed_are_the_same_and_never_give_more_than_there_is(void **state)
+TEST_THAT(runs_of_one_seed_are_the_same_and_never_give_more_than_there_is)
 {
-    (void)state;
     struct sl_openb openb;
     struct sl_error err = {0};
     assert_int_equal(load(&openb, small_nodes, small_pods, &err), 0);
@@ -127,9 +119,8 @@ static void runs_of_one_seed_are_the_same_and_never_give_more_than_there_is(void
     sl_openb_free(&openb);
 }
 
-static void model_that_no_node_has_is_never_placed(void **state)
+TEST_THAT(model_that_no_node_has_is_never_placed)
 {
-    (void)state;
     struct sl_openb openb;
     struct sl_error err = {0};
     assert_int_equal(load(&openb, small_nodes, PODS "p0,1000,1024,1,1000,A100,LS\n", &err), 0);
@@ -141,9 +132,8 @@ static void model_that_no_node_has_is_never_placed(void **state)
     sl_openb_free(&openb);
 }
 
-static void cpu_bounds_what_a_node_takes(void **state)
+TEST_THAT(cpu_bounds_what_a_node_takes)
 {
-    (void)state;
     struct sl_openb openb;
     struct sl_error err = {0};
     assert_int_equal(
@@ -155,9 +145,8 @@ static void cpu_bounds_what_a_node_takes(void **state)
     sl_openb_free(&openb);
 }
 
-static void published_figures_are_found_by_the_name_of_the_list(void **state)
+TEST_THAT(published_figures_are_found_by_the_name_of_the_list)
 {
-    (void)state;
     const struct sl_openb_policy *fgd = sl_openb_policy_find(SL_STR("fgd"));
     const struct sl_openb_policy *ours = sl_openb_policy_find(SL_STR("sliced"));
     assert_true(sl_openb_published(fgd, "/a/b/openb_pod_list_default.csv") == 95.39);
@@ -165,18 +154,4 @@ static void published_figures_are_found_by_the_name_of_the_list(void **state)
     assert_true(sl_openb_published(fgd, "other.csv") == 0);
     assert_true(sl_openb_published(ours, "openb_pod_list_default.csv") == 0);
     assert_null(sl_openb_policy_find(SL_STR("fg")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_that_ask_alike_are_one_class),
-        cmocka_unit_test(share_of_several_gpus_is_refused_with_its_place),
-        cmocka_unit_test(every_policy_places_all_pods_while_there_is_room),
-        cmocka_unit_test(runs_of_one_seed_are_the_same_and_never_give_more_than_there_is),
-        cmocka_unit_test(model_that_no_node_has_is_never_placed),
-        cmocka_unit_test(cpu_bounds_what_a_node_takes),
-        cmocka_unit_test(published_figures_are_found_by_the_name_of_the_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Nodes: from --gpus, from lists, from manifests; and how much of them is in use. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,9 +26,8 @@ static const struct sl_pool *pool_of(const struct sl_node *node, const char *res
     return i < 0 ? NULL : &node->pool[i];
 }
 
-static void a_number_of_gpus_fills_nodes_of_eight(void **state)
+TEST_THAT(a_number_of_gpus_fills_nodes_of_eight)
 {
-    (void)state;
     struct sl_fleet fleet;
     make("19", &fleet);
     assert_int_equal(fleet.n, 3);
@@ -43,9 +38,8 @@ static void a_number_of_gpus_fills_nodes_of_eight(void **state)
     sl_fleet_free(&fleet);
 }
 
-static void nodes_can_be_given_their_size(void **state)
+TEST_THAT(nodes_can_be_given_their_size)
 {
-    (void)state;
     struct sl_fleet fleet;
     make("3x4", &fleet);
     assert_int_equal(fleet.n, 3);
@@ -55,9 +49,8 @@ static void nodes_can_be_given_their_size(void **state)
     sl_fleet_free(&fleet);
 }
 
-static void gpus_of_a_model_can_be_cut_into_instances(void **state)
+TEST_THAT(gpus_of_a_model_can_be_cut_into_instances)
 {
-    (void)state;
     struct sl_fleet fleet;
     make("2x2:A30:1g.6gb*2+2g.12gb", &fleet);
     assert_int_equal(pool_of(fleet.node[0], "nvidia.com/mig-1g.6gb")->capacity, 4);
@@ -68,9 +61,8 @@ static void gpus_of_a_model_can_be_cut_into_instances(void **state)
     sl_fleet_free(&fleet);
 }
 
-static void a_node_is_cut_anew_device_by_device(void **state)
+TEST_THAT(a_node_is_cut_anew_device_by_device)
 {
-    (void)state;
     struct sl_fleet fleet;
     make("1x2:A30:1g.6gb*2+2g.12gb", &fleet);
     struct sl_node *node = fleet.node[0];
@@ -79,7 +71,8 @@ static void a_node_is_cut_anew_device_by_device(void **state)
     assert_int_equal(sl_counts_parse(SL_STR("2g.12gb*2"), node->model, &large, &error), 0);
     assert_true(sl_node_can_recut(node));
     assert_true(sl_cut_of_counts(node, 1, &large, &cut[0]));
-    struct sl_node *fresh = sl_node_recut(node, &(struct sl_recut){.cut = cut, .n = 1, .under_way = "sliced-1"}, &error);
+    struct sl_node *fresh = sl_node_recut(
+        node, &(struct sl_recut){.cut = cut, .n = 1, .under_way = "sliced-1"}, &error);
     assert_non_null(fresh);
     assert_null(fresh->problem);
     assert_string_equal(fresh->name, node->name);
@@ -98,9 +91,8 @@ static void a_node_is_cut_anew_device_by_device(void **state)
     sl_fleet_free(&fleet);
 }
 
-static void the_gpus_of_a_fleet_get_different_cuts(void **state)
+TEST_THAT(the_gpus_of_a_fleet_get_different_cuts)
 {
-    (void)state;
     static const uint16_t of[] = {0, 0, 1, 0};
     const struct sl_mig_model *model = NULL;
     struct sl_counts counts[2] = {{{0}}, {{0}}};
@@ -121,9 +113,8 @@ static void the_gpus_of_a_fleet_get_different_cuts(void **state)
     sl_fleet_free(&whole);
 }
 
-static void gpus_of_no_known_model_are_never_cut(void **state)
+TEST_THAT(gpus_of_no_known_model_are_never_cut)
 {
-    (void)state;
     const struct sl_mig_model *model = NULL;
     struct sl_fleet fleet;
     make("9", &fleet);
@@ -132,9 +123,8 @@ static void gpus_of_no_known_model_are_never_cut(void **state)
     sl_fleet_free(&fleet);
 }
 
-static void what_gpus_cannot_be_is_told(void **state)
+TEST_THAT(what_gpus_cannot_be_is_told)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"", "expected N, NODESxGPUS"},
         {"0", "expected N, NODESxGPUS"},
@@ -172,9 +162,8 @@ static int read_list(struct sl_fleet *fleet, const char *format, const char *tex
     return rc;
 }
 
-static void openb_nodes_offer_gpus_whole_and_in_thousandths(void **state)
+TEST_THAT(openb_nodes_offer_gpus_whole_and_in_thousandths)
 {
-    (void)state;
     struct sl_fleet fleet;
     assert_int_equal(read_list(&fleet, "openb",
                                "sn,cpu_milli,memory_mib,gpu,model\n"
@@ -191,9 +180,8 @@ static void openb_nodes_offer_gpus_whole_and_in_thousandths(void **state)
     sl_fleet_free(&fleet);
 }
 
-static void a_wrong_list_names_its_place(void **state)
+TEST_THAT(a_wrong_list_names_its_place)
 {
-    (void)state;
     struct sl_fleet fleet;
     assert_int_equal(read_list(&fleet, "csv", "name,gpus\na,99\n"), -1);
     assert_non_null(strstr(error.message, ":2:3: gpus: expected an integer in 0..64"));
@@ -204,9 +192,8 @@ static void a_wrong_list_names_its_place(void **state)
     sl_fleet_free(&fleet);
 }
 
-static void manifests_bring_nodes_and_the_pods_that_hold_devices(void **state)
+TEST_THAT(manifests_bring_nodes_and_the_pods_that_hold_devices)
 {
-    (void)state;
     static const char *const files[] = {SL_SOURCE_DIR "/deploy/examples/gpushare.yaml"};
     struct sl_fleet fleet;
     sl_fleet_init(&fleet);
@@ -240,9 +227,8 @@ static struct sl_pod *pod_on(const struct sl_fleet *fleet, const char *resource,
     return bound;
 }
 
-static void shares_add_up_over_kinds(void **state)
+TEST_THAT(shares_add_up_over_kinds)
 {
-    (void)state;
     struct sl_fleet fleet;
     assert_int_equal(
         read_list(&fleet, "openb", "sn,cpu_milli,memory_mib,gpu,model\nn,0,0,4,P100\n"), 0);
@@ -278,9 +264,8 @@ static void shares_add_up_over_kinds(void **state)
     sl_fleet_free(&fleet);
 }
 
-static void an_instance_is_its_memory_slices_share(void **state)
+TEST_THAT(an_instance_is_its_memory_slices_share)
 {
-    (void)state;
     struct sl_fleet fleet;
     make("1x1:A30:1g.6gb*2+2g.12gb", &fleet);
     struct sl_pod *pod = pod_on(&fleet, "nvidia.com/mig-2g.12gb", 1, NULL, "u1");
@@ -290,23 +275,4 @@ static void an_instance_is_its_memory_slices_share(void **state)
     sl_view_free(view);
     sl_pod_unref(pod);
     sl_fleet_free(&fleet);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_number_of_gpus_fills_nodes_of_eight),
-        cmocka_unit_test(nodes_can_be_given_their_size),
-        cmocka_unit_test(gpus_of_a_model_can_be_cut_into_instances),
-        cmocka_unit_test(a_node_is_cut_anew_device_by_device),
-        cmocka_unit_test(the_gpus_of_a_fleet_get_different_cuts),
-        cmocka_unit_test(gpus_of_no_known_model_are_never_cut),
-        cmocka_unit_test(what_gpus_cannot_be_is_told),
-        cmocka_unit_test(openb_nodes_offer_gpus_whole_and_in_thousandths),
-        cmocka_unit_test(a_wrong_list_names_its_place),
-        cmocka_unit_test(manifests_bring_nodes_and_the_pods_that_hold_devices),
-        cmocka_unit_test(shares_add_up_over_kinds),
-        cmocka_unit_test(an_instance_is_its_memory_slices_share),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

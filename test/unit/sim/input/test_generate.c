@@ -1,11 +1,7 @@
 /* The generator: golden jobs worked out by another program, distributions, specifications. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <string.h>
 
@@ -30,9 +26,8 @@ static void make(const char *text, uint64_t seed, struct sl_workload *out)
     }
 }
 
-static void a_seed_gives_the_same_jobs_on_every_machine(void **state)
+TEST_THAT(a_seed_gives_the_same_jobs_on_every_machine)
 {
-    (void)state;
     static const struct {
         int64_t submit_us;
         int64_t run_s;
@@ -50,9 +45,8 @@ static void a_seed_gives_the_same_jobs_on_every_machine(void **state)
     sl_workload_free(&jobs);
 }
 
-static void arrivals_stay_when_something_else_changes(void **state)
+TEST_THAT(arrivals_stay_when_something_else_changes)
 {
-    (void)state;
     struct sl_workload a;
     struct sl_workload b;
     make("tasks=50", 9, &a);
@@ -65,9 +59,8 @@ static void arrivals_stay_when_something_else_changes(void **state)
     sl_workload_free(&b);
 }
 
-static void overstated_timeouts_lie_in_their_range(void **state)
+TEST_THAT(overstated_timeouts_lie_in_their_range)
 {
-    (void)state;
     struct sl_workload jobs;
     int64_t least = INT64_MAX;
     int64_t most = 0;
@@ -81,9 +74,8 @@ static void overstated_timeouts_lie_in_their_range(void **state)
     sl_workload_free(&jobs);
 }
 
-static void mixes_are_drawn_by_their_shares(void **state)
+TEST_THAT(mixes_are_drawn_by_their_shares)
 {
-    (void)state;
     struct sl_workload jobs;
     size_t fours = 0;
     size_t slices = 0;
@@ -117,9 +109,8 @@ static double mean_of(const char *text)
     return sum / N;
 }
 
-static void distributions_have_the_mean_that_books_give(void **state)
+TEST_THAT(distributions_have_the_mean_that_books_give)
 {
-    (void)state;
     static const struct {
         const char *text;
         double mean;
@@ -136,9 +127,8 @@ static void distributions_have_the_mean_that_books_give(void **state)
     }
 }
 
-static void wrong_specifications_say_what_is_expected(void **state)
+TEST_THAT(wrong_specifications_say_what_is_expected)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"task=3", "\"task\" is no key; there are tasks, gap, runtime"},
         {"tasks=0", "tasks: \"0\": expected an integer in 1.."},
@@ -164,17 +154,4 @@ static void wrong_specifications_say_what_is_expected(void **state)
             fail_msg("%s: %s", cases[i][0], error.message);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_seed_gives_the_same_jobs_on_every_machine),
-        cmocka_unit_test(arrivals_stay_when_something_else_changes),
-        cmocka_unit_test(overstated_timeouts_lie_in_their_range),
-        cmocka_unit_test(mixes_are_drawn_by_their_shares),
-        cmocka_unit_test(distributions_have_the_mean_that_books_give),
-        cmocka_unit_test(wrong_specifications_say_what_is_expected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* The arena: its maximum holds, and what it hands out is sound. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/data/arena.h"
 
-static void arena_memory_is_zeroed_aligned_and_apart(void **state)
+TEST_THAT(arena_memory_is_zeroed_aligned_and_apart)
 {
-    (void)state;
     enum { PIECES = 500 };
     struct sl_arena arena;
     unsigned char *piece[PIECES];
@@ -33,9 +27,8 @@ static void arena_memory_is_zeroed_aligned_and_apart(void **state)
     sl_arena_free(&arena);
 }
 
-static void arena_stops_at_its_maximum_and_says_so(void **state)
+TEST_THAT(arena_stops_at_its_maximum_and_says_so)
 {
-    (void)state;
     struct sl_arena arena;
     sl_arena_init(&arena, 100);
     assert_non_null(sl_arena_alloc(&arena, 60));
@@ -50,9 +43,8 @@ static void arena_stops_at_its_maximum_and_says_so(void **state)
     sl_arena_free(&arena);
 }
 
-static void arena_reset_keeps_no_large_block(void **state)
+TEST_THAT(arena_reset_keeps_no_large_block)
 {
-    (void)state;
     struct sl_arena arena;
     sl_arena_init(&arena, 8 << 20);
     memset(sl_arena_alloc(&arena, 4 << 20), 1, 4 << 20);
@@ -62,14 +54,4 @@ static void arena_reset_keeps_no_large_block(void **state)
     assert_null(arena.block);
     assert_string_equal(sl_arena_strdup(&arena, "text+", 4), "text");
     sl_arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arena_memory_is_zeroed_aligned_and_apart),
-        cmocka_unit_test(arena_stops_at_its_maximum_and_says_so),
-        cmocka_unit_test(arena_reset_keeps_no_large_block),
-    };
-    return cmocka_run_group_tests_name("util/data/arena", tests, NULL, NULL);
 }
