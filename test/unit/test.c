@@ -70,7 +70,7 @@ int main(void)
     }
     for (size_t i = 0; i < n_entries; i++) {
         struct test_entry *entry = &entries[i];
-        if (entry->set_up == NULL && entry->tear_down == NULL) {
+        if (!entry->alone && entry->set_up == NULL && entry->tear_down == NULL) {
             entry->set_up = fixture_set_up;
             entry->tear_down = fixture_tear_down;
         }

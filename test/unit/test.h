@@ -11,8 +11,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -23,6 +25,7 @@ struct test_entry {
     CMUnitTestFunction run;
     CMFixtureFunction set_up, tear_down;
     const void *row;
+    bool alone; /* without the program's fixture */
 };
 
 void test_enter(const struct test_entry *entry); /* copies it */
@@ -62,6 +65,12 @@ const void *test_row(void); /* of the test that runs */
     TEST_ENTER(name, .set_up = (begin), .tear_down = (end))                                        \
     static void run_##name(void **state __attribute__((unused)))
 
+/* The same without a fixture, where the program has one. */
+#define TEST_ALONE(name)                                                                           \
+    static void run_##name(void **state);                                                          \
+    TEST_ENTER(name, .alone = true)                                                                \
+    static void run_##name(void **state __attribute__((unused)))
+
 /* A test of what the fixture made, named: TEST_ON(struct rig *rig, an_empty_node_has_room). */
 #define TEST_ON(what, name)                                                                        \
     static void name(what);                                                                        \
@@ -99,6 +108,30 @@ const void *test_row(void); /* of the test that runs */
     {                                                                                              \
         test_fixture(set_up, tear_down);                                                           \
     }
+
+/* The same for what begins as zeros: begin and end take a pointer to it, either may be NULL. */
+#define TEST_FIXTURE_OF(type, begin, end)                                                          \
+    static int make_fixture(void **state)                                                          \
+    {                                                                                              \
+        void (*test_begin)(type *) = (begin);                                                      \
+        type *test_made = calloc(1, sizeof(*test_made));                                           \
+        assert_non_null(test_made);                                                                \
+        *state = test_made;                                                                        \
+        if (test_begin != NULL) {                                                                  \
+            test_begin(test_made);                                                                 \
+        }                                                                                          \
+        return 0;                                                                                  \
+    }                                                                                              \
+    static int free_fixture(void **state)                                                          \
+    {                                                                                              \
+        void (*test_end)(type *) = (end);                                                          \
+        if (test_end != NULL) {                                                                    \
+            test_end(*state);                                                                      \
+        }                                                                                          \
+        free(*state);                                                                              \
+        return 0;                                                                                  \
+    }                                                                                              \
+    TEST_FIXTURE(make_fixture, free_fixture)
 
 /* With what the program itself begins and ends. */
 #define TEST_PROGRAM(begin, end)                                                                   \

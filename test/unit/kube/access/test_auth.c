@@ -144,43 +144,36 @@ static void assert_failure(struct rig *rig, int64_t now_us, const char *expected
     }
 }
 
+TEST_FIXTURE_OF(struct rig, start, end)
+
 /* ---- what does not change ---- */
 
-TEST_THAT(without_anything_there_is_no_header)
+TEST_ON(struct rig *rig, without_anything_there_is_no_header)
 {
-    struct rig rig;
-    start(&rig);
-    make(&rig);
-    uint64_t serial = assert_header(&rig, t0, NULL);
-    assert_int_equal(assert_header(&rig, t0 + 3600 * S, NULL), serial);
-    end(&rig);
+    make(rig);
+    uint64_t serial = assert_header(rig, t0, NULL);
+    assert_int_equal(assert_header(rig, t0 + 3600 * S, NULL), serial);
 }
 
-TEST_THAT(a_fixed_token_is_a_bearer)
+TEST_ON(struct rig *rig, a_fixed_token_is_a_bearer)
 {
-    struct rig rig;
-    start(&rig);
-    rig.access.token = "abc.def";
-    make(&rig);
-    uint64_t serial = assert_header(&rig, t0, "Bearer abc.def");
-    sl_auth_refused(rig.auth, serial);
-    assert_header(&rig, t0, "Bearer abc.def");
-    end(&rig);
+    rig->access.token = "abc.def";
+    make(rig);
+    uint64_t serial = assert_header(rig, t0, "Bearer abc.def");
+    sl_auth_refused(rig->auth, serial);
+    assert_header(rig, t0, "Bearer abc.def");
 }
 
 /* RFC 7617's own example */
-TEST_THAT(user_and_password_are_basic)
+TEST_ON(struct rig *rig, user_and_password_are_basic)
 {
-    struct rig rig;
-    start(&rig);
-    rig.access.username = "Aladdin";
-    rig.access.password = "open sesame";
-    make(&rig);
-    assert_header(&rig, t0, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
-    end(&rig);
+    rig->access.username = "Aladdin";
+    rig->access.password = "open sesame";
+    make(rig);
+    assert_header(rig, t0, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
 }
 
-TEST_THAT(a_token_that_would_break_the_header_is_refused)
+TEST_ALONE(a_token_that_would_break_the_header_is_refused)
 {
     static const char *const bad[] = {"a\r\nX-Evil: 1", "a b", "a\x7f"};
     for (size_t i = 0; i < 3; i++) {
@@ -195,100 +188,82 @@ TEST_THAT(a_token_that_would_break_the_header_is_refused)
 
 /* ---- token files ---- */
 
-TEST_THAT(a_token_file_is_read_each_minute)
+TEST_ON(struct rig *rig, a_token_file_is_read_each_minute)
 {
-    struct rig rig;
-    start(&rig);
-    rig.access.token_file = rig.token_file;
-    rig.access.token = "other";
-    make(&rig);
-    write_file(rig.token_file, "one\n");
-    uint64_t serial = assert_header(&rig, t0, "Bearer one");
-    write_file(rig.token_file, "two");
+    rig->access.token_file = rig->token_file;
+    rig->access.token = "other";
+    make(rig);
+    write_file(rig->token_file, "one\n");
+    uint64_t serial = assert_header(rig, t0, "Bearer one");
+    write_file(rig->token_file, "two");
 
-    assert_int_equal(assert_header(&rig, t0 + 59 * S, "Bearer one"), serial);
-    assert_true(assert_header(&rig, t0 + 60 * S, "Bearer two") != serial);
-    end(&rig);
+    assert_int_equal(assert_header(rig, t0 + 59 * S, "Bearer one"), serial);
+    assert_true(assert_header(rig, t0 + 60 * S, "Bearer two") != serial);
 }
 
-TEST_THAT(a_token_file_is_read_at_once_after_a_refusal)
+TEST_ON(struct rig *rig, a_token_file_is_read_at_once_after_a_refusal)
 {
-    struct rig rig;
-    start(&rig);
-    rig.access.token_file = rig.token_file;
-    make(&rig);
-    write_file(rig.token_file, "one");
-    uint64_t first = assert_header(&rig, t0, "Bearer one");
-    write_file(rig.token_file, "two");
+    rig->access.token_file = rig->token_file;
+    make(rig);
+    write_file(rig->token_file, "one");
+    uint64_t first = assert_header(rig, t0, "Bearer one");
+    write_file(rig->token_file, "two");
 
-    sl_auth_refused(rig.auth, first);
-    uint64_t second = assert_header(&rig, t0, "Bearer two");
+    sl_auth_refused(rig->auth, first);
+    uint64_t second = assert_header(rig, t0, "Bearer two");
 
     /* many calls were under way with the first: their refusals say nothing of the second */
-    write_file(rig.token_file, "three");
-    sl_auth_refused(rig.auth, first);
-    assert_int_equal(assert_header(&rig, t0 + 1, "Bearer two"), second);
-    end(&rig);
+    write_file(rig->token_file, "three");
+    sl_auth_refused(rig->auth, first);
+    assert_int_equal(assert_header(rig, t0 + 1, "Bearer two"), second);
 }
 
-TEST_THAT(a_clock_set_back_does_not_keep_an_old_token)
+TEST_ON(struct rig *rig, a_clock_set_back_does_not_keep_an_old_token)
 {
-    struct rig rig;
-    start(&rig);
-    rig.access.token_file = rig.token_file;
-    make(&rig);
-    write_file(rig.token_file, "one");
-    assert_header(&rig, t0, "Bearer one");
-    write_file(rig.token_file, "two");
-    assert_header(&rig, t0 - 3600 * S, "Bearer two");
-    end(&rig);
+    rig->access.token_file = rig->token_file;
+    make(rig);
+    write_file(rig->token_file, "one");
+    assert_header(rig, t0, "Bearer one");
+    write_file(rig->token_file, "two");
+    assert_header(rig, t0 - 3600 * S, "Bearer two");
 }
 
-TEST_THAT(the_last_good_token_holds_while_the_file_cannot_be_read)
+TEST_ON(struct rig *rig, the_last_good_token_holds_while_the_file_cannot_be_read)
 {
-    struct rig rig;
-    start(&rig);
-    rig.access.token_file = rig.token_file;
-    make(&rig);
-    write_file(rig.token_file, "one");
-    assert_header(&rig, t0, "Bearer one");
+    rig->access.token_file = rig->token_file;
+    make(rig);
+    write_file(rig->token_file, "one");
+    assert_header(rig, t0, "Bearer one");
 
-    assert_int_equal(unlink(rig.token_file), 0);
-    assert_header(&rig, t0 + 61 * S, "Bearer one");
-    write_file(rig.token_file, " \n");
-    assert_header(&rig, t0 + 122 * S, "Bearer one");
-    write_file(rig.token_file, "two");
-    assert_header(&rig, t0 + 183 * S, "Bearer two");
-    end(&rig);
+    assert_int_equal(unlink(rig->token_file), 0);
+    assert_header(rig, t0 + 61 * S, "Bearer one");
+    write_file(rig->token_file, " \n");
+    assert_header(rig, t0 + 122 * S, "Bearer one");
+    write_file(rig->token_file, "two");
+    assert_header(rig, t0 + 183 * S, "Bearer two");
 }
 
-TEST_THAT(a_token_file_that_was_never_there_is_an_error_and_looked_for_again)
+TEST_ON(struct rig *rig, a_token_file_that_was_never_there_is_an_error_and_looked_for_again)
 {
-    struct rig rig;
-    start(&rig);
-    rig.access.token_file = rig.token_file;
-    make(&rig);
-    assert_failure(&rig, t0, rig.token_file);
-    write_file(rig.token_file, "one");
-    assert_header(&rig, t0 + 1, "Bearer one");
-    end(&rig);
+    rig->access.token_file = rig->token_file;
+    make(rig);
+    assert_failure(rig, t0, rig->token_file);
+    write_file(rig->token_file, "one");
+    assert_header(rig, t0 + 1, "Bearer one");
 }
 
 /* ---- plugins ---- */
 
 #define COUNT "n=$(cat $DIR/n 2>/dev/null || echo 0); n=$((n+1)); echo $n >$DIR/n\n"
 
-TEST_THAT(a_plugin_gives_a_token_once_for_many_calls)
+TEST_ON(struct rig *rig, a_plugin_gives_a_token_once_for_many_calls)
 {
-    struct rig rig;
-    start(&rig);
-    make_plugin(&rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
-    uint64_t serial = assert_header(&rig, t0, "Bearer t1");
-    assert_int_equal(assert_header(&rig, t0 + 86400 * S, "Bearer t1"), serial);
-    end(&rig);
+    make_plugin(rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
+    uint64_t serial = assert_header(rig, t0, "Bearer t1");
+    assert_int_equal(assert_header(rig, t0 + 86400 * S, "Bearer t1"), serial);
 }
 
-TEST_THAT(the_caller_is_told_to_wait_and_woken)
+TEST_ALONE(the_caller_is_told_to_wait_and_woken)
 {
     struct rig rig;
     struct sl_credentials credentials;
@@ -306,7 +281,7 @@ TEST_THAT(the_caller_is_told_to_wait_and_woken)
 #define EXPIRING                                                                                   \
     COUNT "answer \"\\\"token\\\":\\\"t$n\\\",\\\"expirationTimestamp\\\":\\\"$WHEN\\\"\""
 
-TEST_THAT(a_plugin_runs_again_before_its_credentials_expire)
+TEST_ALONE(a_plugin_runs_again_before_its_credentials_expire)
 {
     struct rig rig;
     struct sl_credentials credentials;
@@ -327,7 +302,7 @@ TEST_THAT(a_plugin_runs_again_before_its_credentials_expire)
     end(&rig);
 }
 
-TEST_THAT(expired_credentials_are_waited_for)
+TEST_ALONE(expired_credentials_are_waited_for)
 {
     struct rig rig;
     struct sl_credentials credentials;
@@ -344,32 +319,26 @@ TEST_THAT(expired_credentials_are_waited_for)
     end(&rig);
 }
 
-TEST_THAT(a_plugin_runs_again_after_a_refusal)
+TEST_ON(struct rig *rig, a_plugin_runs_again_after_a_refusal)
 {
-    struct rig rig;
-    start(&rig);
-    make_plugin(&rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
-    uint64_t first = assert_header(&rig, t0, "Bearer t1");
-    sl_auth_refused(rig.auth, first);
-    uint64_t second = assert_header(&rig, t0 + 2 * S, "Bearer t2");
-    sl_auth_refused(rig.auth, first);
-    assert_int_equal(assert_header(&rig, t0 + 4 * S, "Bearer t2"), second);
-    end(&rig);
+    make_plugin(rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
+    uint64_t first = assert_header(rig, t0, "Bearer t1");
+    sl_auth_refused(rig->auth, first);
+    uint64_t second = assert_header(rig, t0 + 2 * S, "Bearer t2");
+    sl_auth_refused(rig->auth, first);
+    assert_int_equal(assert_header(rig, t0 + 4 * S, "Bearer t2"), second);
 }
 
-TEST_THAT(credentials_refused_as_soon_as_given_do_not_make_it_run_in_a_circle)
+TEST_ON(struct rig *rig, credentials_refused_as_soon_as_given_do_not_make_it_run_in_a_circle)
 {
-    struct rig rig;
-    start(&rig);
-    make_plugin(&rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
+    make_plugin(rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
     for (int i = 0; i < 5; i++) {
-        sl_auth_refused(rig.auth, assert_header(&rig, t0 + i, "Bearer t1"));
+        sl_auth_refused(rig->auth, assert_header(rig, t0 + i, "Bearer t1"));
     }
-    assert_header(&rig, t0 + 2 * S, "Bearer t2");
-    end(&rig);
+    assert_header(rig, t0 + 2 * S, "Bearer t2");
 }
 
-TEST_THAT(a_plugin_may_give_a_certificate)
+TEST_ALONE(a_plugin_may_give_a_certificate)
 {
     struct rig rig;
     struct sl_credentials credentials;
@@ -383,48 +352,42 @@ TEST_THAT(a_plugin_may_give_a_certificate)
     end(&rig);
 }
 
-TEST_THAT(a_plugin_gets_its_arguments_environment_and_nothing_else)
+TEST_ON(struct rig *rig, a_plugin_gets_its_arguments_environment_and_nothing_else)
 {
-    struct rig rig;
     struct sl_str ca = SL_STR("CA PEM");
-    start(&rig);
-    rig.args[0] = "get token";
-    rig.args[1] = "--x";
-    rig.env[1] = "HOME=/elsewhere";
-    rig.access.ca_data = ca;
-    make_plugin(&rig, "test \"$1\" = 'get token' && test \"$2\" = --x && test $# = 2 || exit 11\n"
-                      "test $HOME = /elsewhere || exit 12\n"
-                      "test -n \"$PATH\" || exit 13\n"
-                      "test -z \"$(cat)\" || exit 14\n"
-                      "test $(env | grep -c ^HOME=) = 1 || exit 15\n"
-                      "ls /proc/self/fd | grep -qv '^[0-3]$' && exit 16\n"
-                      "test \"$KUBERNETES_EXEC_INFO\" = '{\"kind\":\"ExecCredential\","
-                      "\"apiVersion\":\"client.authentication.k8s.io/v1\","
-                      "\"spec\":{\"interactive\":false}}' || exit 17\n"
-                      "answer '\"token\":\"t\"'");
-    assert_header(&rig, t0, "Bearer t");
-    end(&rig);
+    rig->args[0] = "get token";
+    rig->args[1] = "--x";
+    rig->env[1] = "HOME=/elsewhere";
+    rig->access.ca_data = ca;
+    make_plugin(rig, "test \"$1\" = 'get token' && test \"$2\" = --x && test $# = 2 || exit 11\n"
+                     "test $HOME = /elsewhere || exit 12\n"
+                     "test -n \"$PATH\" || exit 13\n"
+                     "test -z \"$(cat)\" || exit 14\n"
+                     "test $(env | grep -c ^HOME=) = 1 || exit 15\n"
+                     "ls /proc/self/fd | grep -qv '^[0-3]$' && exit 16\n"
+                     "test \"$KUBERNETES_EXEC_INFO\" = '{\"kind\":\"ExecCredential\","
+                     "\"apiVersion\":\"client.authentication.k8s.io/v1\","
+                     "\"spec\":{\"interactive\":false}}' || exit 17\n"
+                     "answer '\"token\":\"t\"'");
+    assert_header(rig, t0, "Bearer t");
 }
 
-TEST_THAT(a_plugin_that_asks_is_told_of_the_cluster)
+TEST_ON(struct rig *rig, a_plugin_that_asks_is_told_of_the_cluster)
 {
-    struct rig rig;
-    start(&rig);
-    write_file(rig.token_file, "CA PEM");
-    rig.access.ca_file = rig.token_file;
-    rig.access.tls_server_name = "k8s";
-    make_plugin(&rig, "printf %s \"$KUBERNETES_EXEC_INFO\" | grep -qF "
-                      "'\"cluster\":{\"server\":\"https://10.0.0.1:6443\","
-                      "\"tls-server-name\":\"k8s\",\"certificate-authority-data\":\"Q0EgUEVN\"}'"
-                      " || exit 1\nanswer '\"token\":\"t\"'");
-    sl_auth_free(rig.auth);
-    rig.access.exec.provide_cluster_info = true;
-    make(&rig);
-    assert_header(&rig, t0, "Bearer t");
-    end(&rig);
+    write_file(rig->token_file, "CA PEM");
+    rig->access.ca_file = rig->token_file;
+    rig->access.tls_server_name = "k8s";
+    make_plugin(rig, "printf %s \"$KUBERNETES_EXEC_INFO\" | grep -qF "
+                     "'\"cluster\":{\"server\":\"https://10.0.0.1:6443\","
+                     "\"tls-server-name\":\"k8s\",\"certificate-authority-data\":\"Q0EgUEVN\"}'"
+                     " || exit 1\nanswer '\"token\":\"t\"'");
+    sl_auth_free(rig->auth);
+    rig->access.exec.provide_cluster_info = true;
+    make(rig);
+    assert_header(rig, t0, "Bearer t");
 }
 
-TEST_THAT(a_plugin_that_fails_is_told_of_with_its_words)
+TEST_ALONE(a_plugin_that_fails_is_told_of_with_its_words)
 {
     static const struct {
         const char *script;
@@ -455,55 +418,43 @@ TEST_THAT(a_plugin_that_fails_is_told_of_with_its_words)
     }
 }
 
-TEST_THAT(a_plugin_that_is_not_there_is_an_error)
+TEST_ON(struct rig *rig, a_plugin_that_is_not_there_is_an_error)
 {
-    struct rig rig;
-    start(&rig);
-    make_plugin(&rig, "");
-    assert_int_equal(unlink(rig.command), 0);
-    assert_failure(&rig, t0, "No such file");
-    end(&rig);
+    make_plugin(rig, "");
+    assert_int_equal(unlink(rig->command), 0);
+    assert_failure(rig, t0, "No such file");
 }
 
-TEST_THAT(a_failure_stands_for_a_second_then_it_runs_again)
+TEST_ON(struct rig *rig, a_failure_stands_for_a_second_then_it_runs_again)
 {
-    struct rig rig;
-    start(&rig);
-    make_plugin(&rig, COUNT "test $n = 1 && exit 1\nanswer \"\\\"token\\\":\\\"t$n\\\"\"");
-    assert_failure(&rig, t0, "exit status 1");
-    assert_failure(&rig, t0 + S / 2, "exit status 1");
-    assert_header(&rig, t0 + S, "Bearer t2");
-    end(&rig);
+    make_plugin(rig, COUNT "test $n = 1 && exit 1\nanswer \"\\\"token\\\":\\\"t$n\\\"\"");
+    assert_failure(rig, t0, "exit status 1");
+    assert_failure(rig, t0 + S / 2, "exit status 1");
+    assert_header(rig, t0 + S, "Bearer t2");
 }
 
-TEST_THAT(a_failed_renewal_leaves_what_is_in_force)
+TEST_ON(struct rig *rig, a_failed_renewal_leaves_what_is_in_force)
 {
-    struct rig rig;
     char when[48] = "WHEN=";
-    start(&rig);
     sl_time_format(t0 + 100 * S, when + 5);
-    rig.env[1] = when;
-    make_plugin(&rig, COUNT "test $n = 1 || exit 1\nn=1\n"
-                            "answer \"\\\"token\\\":\\\"t$n\\\",\\\"expirationTimestamp\\\":"
-                            "\\\"$WHEN\\\"\"");
-    assert_header(&rig, t0, "Bearer t1");
-    assert_header(&rig, t0 + 80 * S, "Bearer t1");
-    wait_for_wake(&rig);
-    assert_header(&rig, t0 + 80 * S, "Bearer t1");
-    assert_failure(&rig, t0 + 100 * S, "exit status 1");
-    end(&rig);
+    rig->env[1] = when;
+    make_plugin(rig, COUNT "test $n = 1 || exit 1\nn=1\n"
+                           "answer \"\\\"token\\\":\\\"t$n\\\",\\\"expirationTimestamp\\\":"
+                           "\\\"$WHEN\\\"\"");
+    assert_header(rig, t0, "Bearer t1");
+    assert_header(rig, t0 + 80 * S, "Bearer t1");
+    wait_for_wake(rig);
+    assert_header(rig, t0 + 80 * S, "Bearer t1");
+    assert_failure(rig, t0 + 100 * S, "exit status 1");
 }
 
-TEST_THAT(a_plugin_that_leaves_a_child_behind_is_over_when_it_ends)
+TEST_ON(struct rig *rig, a_plugin_that_leaves_a_child_behind_is_over_when_it_ends)
 {
-    struct rig rig;
-    start(&rig);
-    make_plugin(&rig, "sleep 5 &\nanswer '\"token\":\"t\"'");
-    assert_header(&rig, t0, "Bearer t");
-    end(&rig);
+    make_plugin(rig, "sleep 5 &\nanswer '\"token\":\"t\"'");
+    assert_header(rig, t0, "Bearer t");
 }
 
-TEST_THAT(a_plugin_that_hangs_is_killed_at_the_end)
+TEST_ALONE(a_plugin_that_hangs_is_killed_at_the_end)
 {
     struct rig rig;
     struct sl_credentials credentials;

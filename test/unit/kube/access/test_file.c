@@ -22,7 +22,9 @@ static void with_file(size_t size, size_t max, struct sl_arena *arena, int expec
     assert_int_equal(unlink(path), 0);
 }
 
-TEST_THAT(a_file_is_read_whole_up_to_its_maximum)
+TEST_FIXTURE_OF(struct sl_arena, NULL, sl_arena_free)
+
+TEST_ALONE(a_file_is_read_whole_up_to_its_maximum)
 {
     static const size_t sizes[] = {0, 1, 255, 256, 257, 4096, 100000};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -40,40 +42,34 @@ TEST_THAT(a_file_is_read_whole_up_to_its_maximum)
     }
 }
 
-TEST_THAT(a_file_longer_than_the_maximum_is_an_error)
+TEST_ON(struct sl_arena *arena, a_file_longer_than_the_maximum_is_an_error)
 {
-    struct sl_arena arena;
     struct sl_error err;
     struct sl_str text = {NULL, 0};
-    sl_arena_init(&arena, 200000);
-    with_file(101, 100, &arena, -1, &text, &err);
+    sl_arena_init(arena, 200000);
+    with_file(101, 100, arena, -1, &text, &err);
     assert_int_equal(err.code, SL_ERR_LIMIT);
     assert_non_null(strstr(err.message, "longer than 100 bytes"));
     assert_non_null(strstr(err.message, "/tmp/sliced-file-"));
-    sl_arena_free(&arena);
 }
 
-TEST_THAT(what_is_no_file_is_an_error_that_names_it)
+TEST_ON(struct sl_arena *arena, what_is_no_file_is_an_error_that_names_it)
 {
-    struct sl_arena arena;
     struct sl_error err;
     struct sl_str text;
-    sl_arena_init(&arena, 1000);
-    assert_int_equal(sl_file_read("/nonexistent/x", 10, &arena, &text, &err), -1);
+    sl_arena_init(arena, 1000);
+    assert_int_equal(sl_file_read("/nonexistent/x", 10, arena, &text, &err), -1);
     assert_int_equal(err.code, SL_ERR_NOTFOUND);
     assert_string_equal(err.message, "/nonexistent/x: No such file or directory");
-    assert_int_equal(sl_file_read("/tmp", 10, &arena, &text, &err), -1);
+    assert_int_equal(sl_file_read("/tmp", 10, arena, &text, &err), -1);
     assert_int_equal(err.code, SL_ERR_SYSTEM);
-    sl_arena_free(&arena);
 }
 
-TEST_THAT(an_arena_that_is_too_small_is_an_error)
+TEST_ON(struct sl_arena *arena, an_arena_that_is_too_small_is_an_error)
 {
-    struct sl_arena arena;
     struct sl_error err;
     struct sl_str text = {NULL, 0};
-    sl_arena_init(&arena, 50);
-    with_file(100, 1000, &arena, -1, &text, &err);
+    sl_arena_init(arena, 50);
+    with_file(100, 1000, arena, -1, &text, &err);
     assert_int_equal(err.code, SL_ERR_NOMEM);
-    sl_arena_free(&arena);
 }

@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+TEST_FIXTURE_OF(struct rig, rig_start, rig_end)
+
 /* ---- what is repeated ---- */
 
-TEST_THAT(what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done)
+TEST_ALONE(what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done)
 {
     static const enum fake_kind kinds[] = {FAKE_CLOSE, FAKE_HANG};
     struct rig rig;
@@ -36,29 +38,26 @@ TEST_THAT(what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done)
 }
 
 /* libcurl by itself sends a request anew when a connection that it used before dies under it. */
-TEST_THAT(a_post_is_sent_once_on_a_connection_that_was_used_before)
+TEST_ON(struct rig *rig, a_post_is_sent_once_on_a_connection_that_was_used_before)
 {
     static const char *const methods[] = {"POST", "DELETE"};
-    struct rig rig;
-    rig_start(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.path = "/ok"});
-    fake_api_add(rig.api, (struct fake_answer){.path = "/bind", .kind = FAKE_CLOSE});
+    fake_api_add(rig->api, (struct fake_answer){.path = "/ok"});
+    fake_api_add(rig->api, (struct fake_answer){.path = "/bind", .kind = FAKE_CLOSE});
     for (int i = 0; i < 2; i++) {
         struct sl_call_options call = rig_post("/bind");
         call.method = methods[i];
         call.body.len = i == 0 ? call.body.len : 0;
-        assert_int_equal(rig_wait(&rig, rig_get("/ok")).status, 200);
+        assert_int_equal(rig_wait(rig, rig_get("/ok")).status, 200);
 
-        struct sl_reply reply = rig_wait(&rig, call);
+        struct sl_reply reply = rig_wait(rig, call);
 
         assert_int_equal(reply.status, 0);
         assert_true(reply.maybe_done);
-        assert_int_equal(fake_api_count(rig.api, methods[i], "/bind"), 1);
+        assert_int_equal(fake_api_count(rig->api, methods[i], "/bind"), 1);
     }
-    rig_end(&rig);
 }
 
-TEST_THAT(what_may_be_repeated_is_until_it_is_answered)
+TEST_ON(struct rig *rig, what_may_be_repeated_is_until_it_is_answered)
 {
     static const struct fake_answer bad[] = {{.kind = FAKE_CLOSE},
                                              {.status = 500},
@@ -67,135 +66,111 @@ TEST_THAT(what_may_be_repeated_is_until_it_is_answered)
                                              {.status = 504},
                                              {.status = 429},
                                              {.body = "{\"long\":1}", .cut = true, .cut_at = 4}};
-    struct rig rig;
-    rig_start(&rig);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct sl_call_options call = rig_post("/status");
         struct fake_answer answer = bad[i];
         call.method = "PATCH";
         call.repeatable = true;
         answer.times = 1;
-        fake_api_clear(rig.api);
-        fake_api_add(rig.api, answer);
-        fake_api_add(rig.api, (struct fake_answer){.status = 200});
+        fake_api_clear(rig->api);
+        fake_api_add(rig->api, answer);
+        fake_api_add(rig->api, (struct fake_answer){.status = 200});
 
-        assert_int_equal(rig_wait(&rig, call).status, 200);
+        assert_int_equal(rig_wait(rig, call).status, 200);
     }
-    assert_int_equal(fake_api_requests(rig.api), 2 * sizeof(bad) / sizeof(bad[0]));
-    for (unsigned i = 0; i < fake_api_requests(rig.api); i++) {
-        assert_string_equal(fake_api_request(rig.api, i)->body, "{\"kind\":\"Binding\"}");
+    assert_int_equal(fake_api_requests(rig->api), 2 * sizeof(bad) / sizeof(bad[0]));
+    for (unsigned i = 0; i < fake_api_requests(rig->api); i++) {
+        assert_string_equal(fake_api_request(rig->api, i)->body, "{\"kind\":\"Binding\"}");
     }
-    rig_end(&rig);
 }
 
-TEST_THAT(tries_are_bounded_and_the_last_answer_is_told)
+TEST_ON(struct rig *rig, tries_are_bounded_and_the_last_answer_is_told)
 {
-    struct rig rig;
     struct sl_client_stats stats;
     struct sl_call_options call = rig_get("/x");
-    rig_start(&rig);
     call.max_tries = 3;
-    fake_api_add(rig.api, (struct fake_answer){.status = 503});
+    fake_api_add(rig->api, (struct fake_answer){.status = 503});
 
-    assert_int_equal(rig_wait(&rig, call).status, 503);
+    assert_int_equal(rig_wait(rig, call).status, 503);
 
-    sl_client_stats(rig.client, &stats);
-    assert_int_equal(fake_api_requests(rig.api), 3);
+    sl_client_stats(rig->client, &stats);
+    assert_int_equal(fake_api_requests(rig->api), 3);
     assert_int_equal(stats.retries, 2);
     assert_int_equal(stats.failures, 1);
-    rig_end(&rig);
 }
 
-TEST_THAT(other_refusals_are_not_repeated)
+TEST_ON(struct rig *rig, other_refusals_are_not_repeated)
 {
     static const unsigned status[] = {400, 403, 404, 409, 410, 422};
-    struct rig rig;
     struct sl_call_options call = rig_get("/x");
-    rig_start(&rig);
     call.max_tries = 3;
     for (unsigned i = 0; i < sizeof(status) / sizeof(status[0]); i++) {
-        fake_api_clear(rig.api);
-        fake_api_add(rig.api, (struct fake_answer){.status = status[i]});
-        assert_int_equal(rig_wait(&rig, call).status, status[i]);
-        assert_int_equal(fake_api_requests(rig.api), i + 1);
+        fake_api_clear(rig->api);
+        fake_api_add(rig->api, (struct fake_answer){.status = status[i]});
+        assert_int_equal(rig_wait(rig, call).status, status[i]);
+        assert_int_equal(fake_api_requests(rig->api), i + 1);
     }
-    rig_end(&rig);
 }
 
-TEST_THAT(a_server_error_of_what_may_not_be_repeated_is_told)
+TEST_ON(struct rig *rig, a_server_error_of_what_may_not_be_repeated_is_told)
 {
-    struct rig rig;
-    rig_start(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.status = 500});
-    assert_int_equal(rig_wait(&rig, rig_post("/bind")).status, 500);
-    assert_int_equal(fake_api_requests(rig.api), 1);
-    rig_end(&rig);
+    fake_api_add(rig->api, (struct fake_answer){.status = 500});
+    assert_int_equal(rig_wait(rig, rig_post("/bind")).status, 500);
+    assert_int_equal(fake_api_requests(rig->api), 1);
 }
 
-TEST_THAT(a_call_that_was_not_sent_is_not_maybe_done_and_is_tried_again)
+TEST_ON(struct rig *rig, a_call_that_was_not_sent_is_not_maybe_done_and_is_tried_again)
 {
-    struct rig rig;
-    rig_start(&rig);
-    sl_client_free(rig.client);
-    rig.access.server = "http://127.0.0.1:1";
-    rig_start_client(&rig);
+    sl_client_free(rig->client);
+    rig->access.server = "http://127.0.0.1:1";
+    rig_start_client(rig);
     struct sl_client_stats stats;
 
-    struct sl_reply reply = rig_wait(&rig, rig_post("/bind"));
+    struct sl_reply reply = rig_wait(rig, rig_post("/bind"));
 
-    sl_client_stats(rig.client, &stats);
+    sl_client_stats(rig->client, &stats);
     assert_int_equal(reply.status, 0);
     assert_false(reply.maybe_done);
     assert_int_equal(stats.retries, 2);
-    rig_end(&rig);
 }
 
-TEST_THAT(maybe_done_of_an_earlier_try_is_not_forgotten)
+TEST_ON(struct rig *rig, maybe_done_of_an_earlier_try_is_not_forgotten)
 {
-    struct rig rig;
     struct sl_call_options call = rig_post("/x");
-    rig_start(&rig);
     call.repeatable = true;
     call.max_tries = 2;
-    fake_api_add(rig.api, (struct fake_answer){.times = 1, .kind = FAKE_CLOSE});
-    fake_api_add(rig.api, (struct fake_answer){.status = 409});
+    fake_api_add(rig->api, (struct fake_answer){.times = 1, .kind = FAKE_CLOSE});
+    fake_api_add(rig->api, (struct fake_answer){.status = 409});
 
-    struct sl_reply reply = rig_wait(&rig, call);
+    struct sl_reply reply = rig_wait(rig, call);
 
     assert_int_equal(reply.status, 409);
     assert_true(reply.maybe_done);
-    rig_end(&rig);
 }
 
-TEST_THAT(retry_after_is_waited_for_even_by_what_may_not_be_repeated)
+TEST_ON(struct rig *rig, retry_after_is_waited_for_even_by_what_may_not_be_repeated)
 {
-    struct rig rig;
-    rig_start(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.times = 1, .status = 429, .retry_after = "1"});
-    fake_api_add(rig.api, (struct fake_answer){.status = 201});
+    fake_api_add(rig->api, (struct fake_answer){.times = 1, .status = 429, .retry_after = "1"});
+    fake_api_add(rig->api, (struct fake_answer){.status = 201});
 
-    struct sl_reply reply = rig_wait(&rig, rig_post("/bind"));
+    struct sl_reply reply = rig_wait(rig, rig_post("/bind"));
 
     assert_int_equal(reply.status, 201);
-    assert_int_equal(fake_api_requests(rig.api), 2);
-    assert_true(fake_api_request(rig.api, 1)->at_us - fake_api_request(rig.api, 0)->at_us >=
+    assert_int_equal(fake_api_requests(rig->api), 2);
+    assert_true(fake_api_request(rig->api, 1)->at_us - fake_api_request(rig->api, 0)->at_us >=
                 1000 * MS);
-    rig_end(&rig);
 }
 
-TEST_THAT(a_retry_after_of_many_minutes_is_the_callers_to_wait)
+TEST_ON(struct rig *rig, a_retry_after_of_many_minutes_is_the_callers_to_wait)
 {
-    struct rig rig;
-    rig_start(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.status = 429, .retry_after = "600"});
-    struct sl_reply reply = rig_wait(&rig, rig_post("/bind"));
+    fake_api_add(rig->api, (struct fake_answer){.status = 429, .retry_after = "600"});
+    struct sl_reply reply = rig_wait(rig, rig_post("/bind"));
     assert_int_equal(reply.status, 429);
     assert_int_equal(reply.retry_after_us, 600000 * MS);
-    assert_int_equal(fake_api_requests(rig.api), 1);
-    rig_end(&rig);
+    assert_int_equal(fake_api_requests(rig->api), 1);
 }
 
-TEST_THAT(a_storm_of_429_is_weathered)
+TEST_ALONE(a_storm_of_429_is_weathered)
 {
     enum { CALLS = 50 };
     struct rig rig;
@@ -216,7 +191,7 @@ TEST_THAT(a_storm_of_429_is_weathered)
 
 /* ---- credentials ---- */
 
-TEST_THAT(after_401_the_token_file_is_read_anew)
+TEST_ALONE(after_401_the_token_file_is_read_anew)
 {
     char path[] = "/tmp/sliced-token-XXXXXX";
     struct rig rig;
@@ -243,31 +218,25 @@ TEST_THAT(after_401_the_token_file_is_read_anew)
     (void)unlink(path);
 }
 
-TEST_THAT(a_second_401_is_the_answer)
+TEST_ON(struct rig *rig, a_second_401_is_the_answer)
 {
-    struct rig rig;
-    rig_start(&rig);
-    sl_client_free(rig.client);
-    rig.access.token = "bad";
-    rig_start_client(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.status = 401});
-    assert_int_equal(rig_wait(&rig, rig_get("/a")).status, 401);
-    assert_int_equal(fake_api_requests(rig.api), 2);
-    rig_end(&rig);
+    sl_client_free(rig->client);
+    rig->access.token = "bad";
+    rig_start_client(rig);
+    fake_api_add(rig->api, (struct fake_answer){.status = 401});
+    assert_int_equal(rig_wait(rig, rig_get("/a")).status, 401);
+    assert_int_equal(fake_api_requests(rig->api), 2);
 }
 
-TEST_THAT(without_credentials_a_call_is_not_sent)
+TEST_ON(struct rig *rig, without_credentials_a_call_is_not_sent)
 {
-    struct rig rig;
-    rig_start(&rig);
-    sl_client_free(rig.client);
-    rig.access.token_file = "/nonexistent/token";
-    rig_start_client(&rig);
-    struct sl_reply reply = rig_wait(&rig, rig_get("/a"));
+    sl_client_free(rig->client);
+    rig->access.token_file = "/nonexistent/token";
+    rig_start_client(rig);
+    struct sl_reply reply = rig_wait(rig, rig_get("/a"));
     assert_int_equal(reply.status, 0);
     assert_non_null(strstr(reply.err.message, "/nonexistent/token"));
-    assert_int_equal(fake_api_requests(rig.api), 0);
-    rig_end(&rig);
+    assert_int_equal(fake_api_requests(rig->api), 0);
 }
 
 /* A plugin that answers when a file is there. */
@@ -290,7 +259,7 @@ static void let_plugin_go(void *context)
     write_file(context, "");
 }
 
-TEST_THAT(calls_wait_for_a_plugin_while_the_clients_thread_goes_on)
+TEST_ALONE(calls_wait_for_a_plugin_while_the_clients_thread_goes_on)
 {
     enum { CALLS = 10 };
     char script[] = "/tmp/sliced-plugin-XXXXXX";
@@ -335,17 +304,14 @@ TEST_THAT(calls_wait_for_a_plugin_while_the_clients_thread_goes_on)
 }
 
 /* The tls_server_name is for certificates; over plain HTTP it shows what is sent where. */
-TEST_THAT(another_server_name_changes_neither_the_address_nor_the_host_header)
+TEST_ON(struct rig *rig, another_server_name_changes_neither_the_address_nor_the_host_header)
 {
-    struct rig rig;
-    rig_start(&rig);
-    sl_client_free(rig.client);
-    rig.access.tls_server_name = "kubernetes.default";
-    rig_start_client(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.status = 200});
-    assert_int_equal(rig_wait(&rig, rig_get("/api?x=1")).status, 200);
-    assert_string_equal(fake_api_request(rig.api, 0)->path, "/api?x=1");
-    assert_string_equal(fake_api_request(rig.api, 0)->host,
-                        fake_api_url(rig.api) + sizeof("http://") - 1);
-    rig_end(&rig);
+    sl_client_free(rig->client);
+    rig->access.tls_server_name = "kubernetes.default";
+    rig_start_client(rig);
+    fake_api_add(rig->api, (struct fake_answer){.status = 200});
+    assert_int_equal(rig_wait(rig, rig_get("/api?x=1")).status, 200);
+    assert_string_equal(fake_api_request(rig->api, 0)->path, "/api?x=1");
+    assert_string_equal(fake_api_request(rig->api, 0)->host,
+                        fake_api_url(rig->api) + sizeof("http://") - 1);
 }

@@ -38,96 +38,88 @@ static void begin_mps(struct scene *scene, const char *node)
     scene->run.cut[0] = (struct sl_cut){.device = 1, .n_sizes = 2, .slices = {{10, 4}, {40, 1}}};
 }
 
-TEST_THAT(it_is_announced_in_the_config_map_with_all_that_stays)
+TEST_FIXTURE_OF(struct scene, NULL, end)
+
+TEST_ON(struct scene *scene, it_is_announced_in_the_config_map_with_all_that_stays)
 {
     static const char other[] =
         "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n2\"}}";
-    struct scene scene;
-    begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    assert_int_equal(sl_store_put_node(scene.store, node_of(other, SL_ACTUATOR_NONE), NULL), 0);
-    add(&scene.rig, "GET", NOS_MAP_PATH, 200,
+    begin_mps(scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    assert_int_equal(sl_store_put_node(scene->store, node_of(other, SL_ACTUATOR_NONE), NULL), 0);
+    add(&scene->rig, "GET", NOS_MAP_PATH, 200,
         MAP(",\"data\":{\"n1-17\":\"nos'\",\"n1-sliced-77-2\":\"old\",\"sliced-78-2\":\"old\","
             "\"n2-sliced-79-2\":\"what n2 may go back to\",\"gone-sliced-79-2\":\"old\","
             "\"default\":\"x\"}"));
-    add(&scene.rig, "PATCH", NOS_MAP_PATH, 200, "{}");
-    add(&scene.rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
-    assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
+    add(&scene->rig, "PATCH", NOS_MAP_PATH, 200, "{}");
+    add(&scene->rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene->rig, "PATCH", NODE_PATH, 200, "{}");
+    assert_int_equal(whole(scene), SL_CUT_WRITTEN);
     assert_non_null(
-        strstr(sent(&scene, "PATCH", NOS_MAP_PATH),
+        strstr(sent(scene, "PATCH", NOS_MAP_PATH),
                "\"data\":{\"n1-sliced-5c3d-1\":" TEXT ",\"n1-sliced-5c3d-2\":" TEXT
                ",\"n1-sliced-5c3d-3\":" TEXT
                ",\"n1-sliced-77-2\":null,\"sliced-78-2\":null,\"gone-sliced-79-2\":null}"));
-    const char *node = sent(&scene, "PATCH", NODE_PATH);
+    const char *node = sent(scene, "PATCH", NODE_PATH);
     assert_null(strstr(node, "\"labels\""));
     assert_non_null(strstr(node, "\"sliced.dev/cut-before\":\"n1-17\""));
     assert_non_null(strstr(node, "\"sliced.dev/cut\":\"sliced-5c3d-1\""));
     assert_non_null(strstr(node, "\"sliced.dev/cut-devices\":\"[{\\\"index\\\":0,"));
-    end(&scene);
 }
 
 #define BEGUN NODE(SHARED LABEL("n1-17"), STATUS MARK("sliced-5c3d-1"), OFFERS)
 
-TEST_THAT(the_label_follows_with_the_next_attempt)
+TEST_ON(struct scene *scene, the_label_follows_with_the_next_attempt)
 {
-    struct scene scene;
-    begin_mps(&scene, BEGUN);
-    scene.run.announces = false;
-    (void)snprintf(scene.run.name, sizeof(scene.run.name), "sliced-5c3d-2");
-    add(&scene.rig, "GET", NOS_MAP_PATH, 200,
+    begin_mps(scene, BEGUN);
+    scene->run.announces = false;
+    (void)snprintf(scene->run.name, sizeof(scene->run.name), "sliced-5c3d-2");
+    add(&scene->rig, "GET", NOS_MAP_PATH, 200,
         MAP(",\"data\":{\"n1-sliced-5c3d-1\":" TEXT ",\"n1-sliced-5c3d-2\":" TEXT
             ",\"n1-sliced-5c3d-3\":" TEXT "}"));
-    add(&scene.rig, "GET", NODE_PATH, 200, BEGUN);
-    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
-    assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
-    assert_int_equal(count(&scene, "PATCH", NOS_MAP_PATH), 0);
-    const char *node = sent(&scene, "PATCH", NODE_PATH);
+    add(&scene->rig, "GET", NODE_PATH, 200, BEGUN);
+    add(&scene->rig, "PATCH", NODE_PATH, 200, "{}");
+    assert_int_equal(whole(scene), SL_CUT_WRITTEN);
+    assert_int_equal(count(scene, "PATCH", NOS_MAP_PATH), 0);
+    const char *node = sent(scene, "PATCH", NODE_PATH);
     assert_non_null(
         strstr(node, "\"labels\":{\"nvidia.com/device-plugin.config\":\"n1-sliced-5c3d-2\"}"));
     assert_non_null(strstr(node, "\"sliced.dev/cut\":\"sliced-5c3d-2\""));
     assert_null(strstr(node, "cut-devices"));
-    end(&scene);
 }
 
-TEST_THAT(what_is_in_use_by_now_is_not_taken_away)
+TEST_ON(struct scene *scene, what_is_in_use_by_now_is_not_taken_away)
 {
-    struct scene scene;
-    begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    add(&scene.rig, "GET", NOS_MAP_PATH, 404, SAYS("NotFound", "404"));
-    add(&scene.rig, "POST", "/api/v1/namespaces/nebuly-nvidia/configmaps", 201, "{}");
-    add(&scene.rig, "GET", NODE_PATH, 200,
+    begin_mps(scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene->rig, "GET", NOS_MAP_PATH, 404, SAYS("NotFound", "404"));
+    add(&scene->rig, "POST", "/api/v1/namespaces/nebuly-nvidia/configmaps", 201, "{}");
+    add(&scene->rig, "GET", NODE_PATH, 200,
         NODE(SHARED LABEL("n1-17"), "\"nos.nebuly.com/status-gpu-1-80gb-used\":\"1\"", OFFERS));
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
-    assert_string_equal(scene.outcome.text, "it would take away instances in use: "
-                                            "nos.nebuly.com/status-gpu-1-80gb-used is 1");
-    end(&scene);
+    assert_int_equal(whole(scene), SL_CUT_WRITE_MOOT);
+    assert_string_equal(scene->outcome.text, "it would take away instances in use: "
+                                             "nos.nebuly.com/status-gpu-1-80gb-used is 1");
 }
 
-TEST_THAT(a_label_that_somebody_has_set_stays)
+TEST_ON(struct scene *scene, a_label_that_somebody_has_set_stays)
 {
-    struct scene scene;
-    begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    add(&scene.rig, "GET", NOS_MAP_PATH, 200, MAP(""));
-    add(&scene.rig, "PATCH", NOS_MAP_PATH, 200, "{}");
-    add(&scene.rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-18"), STATUS, OFFERS));
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
-    assert_string_equal(scene.outcome.text,
+    begin_mps(scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene->rig, "GET", NOS_MAP_PATH, 200, MAP(""));
+    add(&scene->rig, "PATCH", NOS_MAP_PATH, 200, "{}");
+    add(&scene->rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-18"), STATUS, OFFERS));
+    assert_int_equal(whole(scene), SL_CUT_WRITE_MOOT);
+    assert_string_equal(scene->outcome.text,
                         "somebody has set nvidia.com/device-plugin.config to \"n1-18\"");
-    end(&scene);
 }
 
-TEST_THAT(what_the_plugin_could_not_read_is_not_written)
+TEST_ON(struct scene *scene, what_the_plugin_could_not_read_is_not_written)
 {
-    struct scene scene;
-    begin_mps(&scene, NODE(SHARED, STATUS, OFFERS));
-    scene.run.cut[0].n_sizes = 0;
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
-    assert_int_equal(fake_api_requests(scene.rig.api), 0);
-    end(&scene);
+    begin_mps(scene, NODE(SHARED, STATUS, OFFERS));
+    scene->run.cut[0].n_sizes = 0;
+    assert_int_equal(whole(scene), SL_CUT_WRITE_MOOT);
+    assert_int_equal(fake_api_requests(scene->rig.api), 0);
 }
 
 /* Or the plugin would carry it out when it comes to it, with slices gone that pods have by then. */
-TEST_THAT(an_order_that_is_given_up_is_taken_back)
+TEST_ALONE(an_order_that_is_given_up_is_taken_back)
 {
     static const struct {
         const char *node;

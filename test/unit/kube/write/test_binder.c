@@ -3,15 +3,15 @@
 
 #include <sched.h>
 
+TEST_FIXTURE_OF(struct scene, scene_open, scene_end)
+
 /* ---- what is sent ---- */
 
-TEST_THAT(the_binding_carries_the_assignment_and_the_uid)
+TEST_ON(struct scene *scene, the_binding_carries_the_assignment_and_the_uid)
 {
-    struct scene scene;
-    scene_open(&scene);
-    add(&scene.rig, "POST", BINDING, 201, SAYS("x", "201"));
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    const struct fake_request *request = fake_api_request(scene.rig.api, 0);
+    add(&scene->rig, "POST", BINDING, 201, SAYS("x", "201"));
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    const struct fake_request *request = fake_api_request(scene->rig.api, 0);
     assert_string_equal(request->path, BINDING);
     assert_string_equal(
         request->body,
@@ -20,8 +20,7 @@ TEST_THAT(the_binding_carries_the_assignment_and_the_uid)
         "\"nvidia.com/mig-1g.6gb=0/2\"}},\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\","
         "\"name\":\"n1\"}}");
     assert_string_equal(request->content_type, "application/json");
-    assert_int_equal(fake_api_requests(scene.rig.api), 1);
-    scene_end(&scene);
+    assert_int_equal(fake_api_requests(scene->rig.api), 1);
 }
 
 /* ---- what one answer to the POST and one reading mean ---- */
@@ -58,7 +57,7 @@ static const struct one_case cases[] = {
     {422, 0, NULL, SL_BIND_END_FAILED, "no it"},
 };
 
-TEST_THAT(an_answer_that_leaves_doubt_is_settled_by_the_pod)
+TEST_ALONE(an_answer_that_leaves_doubt_is_settled_by_the_pod)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct one_case *c = &cases[i];
@@ -83,98 +82,80 @@ TEST_THAT(an_answer_that_leaves_doubt_is_settled_by_the_pod)
 
 /* ---- more than one try ---- */
 
-TEST_THAT(what_was_not_carried_out_is_sent_again)
+TEST_ON(struct scene *scene, what_was_not_carried_out_is_sent_again)
 {
-    struct scene scene;
-    scene_open(&scene);
     for (int i = 0; i < 3; i++) {
-        add(&scene.rig, "POST", BINDING, 429, SAYS("TooManyRequests", "429"));
+        add(&scene->rig, "POST", BINDING, 429, SAYS("TooManyRequests", "429"));
     }
-    add(&scene.rig, "POST", BINDING, 201, "{}");
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    assert_int_equal(count(&scene, "POST"), 4);
-    assert_int_equal(count(&scene, "GET"), 0);
-    scene_end(&scene);
+    add(&scene->rig, "POST", BINDING, 201, "{}");
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    assert_int_equal(count(scene, "POST"), 4);
+    assert_int_equal(count(scene, "GET"), 0);
 }
 
-TEST_THAT(an_unbound_pod_is_bound_again_while_a_post_may_be_lost)
+TEST_ON(struct scene *scene, an_unbound_pod_is_bound_again_while_a_post_may_be_lost)
 {
-    struct scene scene;
-    scene_open(&scene);
-    add_kind(&scene, "POST", FAKE_CLOSE, 1);
-    add(&scene.rig, "GET", POD, 200, UNBOUND);
-    add(&scene.rig, "POST", BINDING, 503, "{}");
-    add(&scene.rig, "GET", POD, 500, "{}");
-    add(&scene.rig, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
-    add(&scene.rig, "GET", POD, 200, "<html>");
-    add_kind(&scene, "GET", FAKE_CLOSE, 1);
-    add(&scene.rig, "GET", POD, 200, UNBOUND);
-    add(&scene.rig, "POST", BINDING, 409, SAYS("Conflict", "409")); /* the first came through */
-    add(&scene.rig, "GET", POD, 200, OURS);
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    assert_int_equal(count(&scene, "POST"), 3);
-    scene_end(&scene);
+    add_kind(scene, "POST", FAKE_CLOSE, 1);
+    add(&scene->rig, "GET", POD, 200, UNBOUND);
+    add(&scene->rig, "POST", BINDING, 503, "{}");
+    add(&scene->rig, "GET", POD, 500, "{}");
+    add(&scene->rig, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    add(&scene->rig, "GET", POD, 200, "<html>");
+    add_kind(scene, "GET", FAKE_CLOSE, 1);
+    add(&scene->rig, "GET", POD, 200, UNBOUND);
+    add(&scene->rig, "POST", BINDING, 409, SAYS("Conflict", "409")); /* the first came through */
+    add(&scene->rig, "GET", POD, 200, OURS);
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    assert_int_equal(count(scene, "POST"), 3);
 }
 
-TEST_THAT(an_answer_that_is_cut_is_read_up)
+TEST_ON(struct scene *scene, an_answer_that_is_cut_is_read_up)
 {
     static const char *const body = SAYS("x", "201");
-    struct scene scene;
-    scene_open(&scene);
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "POST",
-                                                     .path = BINDING,
-                                                     .times = 1,
-                                                     .status = 201,
-                                                     .body = body,
-                                                     .piece = 5,
-                                                     .cut = true,
-                                                     .cut_at = 20});
-    add(&scene.rig, "GET", POD, 200, OURS);
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    scene_end(&scene);
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "POST",
+                                                      .path = BINDING,
+                                                      .times = 1,
+                                                      .status = 201,
+                                                      .body = body,
+                                                      .piece = 5,
+                                                      .cut = true,
+                                                      .cut_at = 20});
+    add(&scene->rig, "GET", POD, 200, OURS);
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
 }
 
 /* ---- who may ---- */
 
-TEST_THAT(who_does_not_lead_sends_nothing)
+TEST_ON(struct scene *scene, who_does_not_lead_sends_nothing)
 {
-    struct scene scene;
-    scene_open(&scene);
-    atomic_store(&scene.reign.leads, 0);
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
-    assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
-    assert_int_equal(fake_api_requests(scene.rig.api), 0);
-    scene_end(&scene);
+    atomic_store(&scene->reign.leads, 0);
+    assert_int_equal(bind_whole(scene), SL_BIND_END_FAILED);
+    assert_string_equal(scene->outcome.text, "this replica is not the leader any more");
+    assert_int_equal(fake_api_requests(scene->rig.api), 0);
 }
 
-TEST_THAT(nothing_of_an_earlier_leadership_is_sent)
+TEST_ON(struct scene *scene, nothing_of_an_earlier_leadership_is_sent)
 {
-    struct scene scene;
-    scene_open(&scene);
-    scene.reign.leadership++; /* it has lost the lead since, and has it again */
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
-    assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
-    assert_int_equal(fake_api_requests(scene.rig.api), 0);
-    scene_end(&scene);
+    scene->reign.leadership++; /* it has lost the lead since, and has it again */
+    assert_int_equal(bind_whole(scene), SL_BIND_END_FAILED);
+    assert_string_equal(scene->outcome.text, "this replica is not the leader any more");
+    assert_int_equal(fake_api_requests(scene->rig.api), 0);
 }
 
-TEST_THAT(who_is_deposed_only_reads)
+TEST_ON(struct scene *scene, who_is_deposed_only_reads)
 {
-    struct scene scene;
-    scene_open(&scene);
-    atomic_store(&scene.reign.leads, 1);
-    add_kind(&scene, "POST", FAKE_CLOSE, 1);
-    add(&scene.rig, "GET", POD, 200, UNBOUND);
-    add(&scene.rig, "GET", POD, 200, UNBOUND);
-    add(&scene.rig, "GET", POD, 200, OURS);
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    assert_int_equal(count(&scene, "POST"), 1);
-    scene_end(&scene);
+    atomic_store(&scene->reign.leads, 1);
+    add_kind(scene, "POST", FAKE_CLOSE, 1);
+    add(&scene->rig, "GET", POD, 200, UNBOUND);
+    add(&scene->rig, "GET", POD, 200, UNBOUND);
+    add(&scene->rig, "GET", POD, 200, OURS);
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    assert_int_equal(count(scene, "POST"), 1);
 }
 
 /* ---- reading alone ---- */
 
-TEST_THAT(what_is_late_is_only_read)
+TEST_ALONE(what_is_late_is_only_read)
 {
     static const struct {
         const char *body;
@@ -206,28 +187,25 @@ TEST_THAT(what_is_late_is_only_read)
 }
 
 /* A binding that was taken for lost has been carried out, with other devices than those of now. */
-TEST_THAT(the_ledger_learns_what_the_pod_really_has)
+TEST_ON(struct scene *scene, the_ledger_learns_what_the_pod_really_has)
 {
-    struct scene scene;
-    scene_open(&scene);
-    assert_int_equal(sl_store_put_pod(scene.store, pod_with(NULL, 0, NULL), NULL), 0);
-    add(&scene.rig, "POST", BINDING, 409, SAYS("Conflict", "409"));
-    add(&scene.rig, "GET", POD, 200,
+    assert_int_equal(sl_store_put_pod(scene->store, pod_with(NULL, 0, NULL), NULL), 0);
+    add(&scene->rig, "POST", BINDING, 409, SAYS("Conflict", "409"));
+    add(&scene->rig, "GET", POD, 200,
         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":"
         "\"default\",\"uid\":\"u1\",\"annotations\":{\"sliced.dev/assignment\":\"y=1\"}},"
         "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"resources\":"
         "{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}");
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    struct sl_pod *pod = sl_store_pod(scene.store, SL_STR("default"), SL_STR("p"));
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    struct sl_pod *pod = sl_store_pod(scene->store, SL_STR("default"), SL_STR("p"));
     assert_string_equal(pod->node, "n1");
     assert_string_equal(pod->assignment, "y=1");
     sl_pod_unref(pod);
-    scene_end(&scene);
 }
 
 /* ---- many ---- */
 
-TEST_THAT(many_bindings_go_at_the_same_time)
+TEST_ALONE(many_bindings_go_at_the_same_time)
 {
     enum { N = 200 };
     static struct outcome outcomes[N];

@@ -71,29 +71,28 @@ static void end(struct scene *scene)
     rig_end(&scene->rig);
 }
 
-TEST_THAT(every_gate_of_every_page_is_opened_and_nothing_else)
+TEST_FIXTURE_OF(struct scene, begin, end)
+
+TEST_ON(struct scene *scene, every_gate_of_every_page_is_opened_and_nothing_else)
 {
-    struct scene scene;
-    begin(&scene);
-    add(&scene, "GET", PODS "&continue=t+1", 200,
+    add(scene, "GET", PODS "&continue=t+1", 200,
         PAGE("", ITEM("c", OTHER) "," ITEM("d", GATE "," OTHER)));
-    add(&scene, "GET", PODS, 200, PAGE("t+1", ITEM("a", GATE) "," ITEM("b", "")));
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "PATCH", .status = 200});
-    assert_int_equal(run(&scene), 0);
-    assert_int_equal(scene.counts.seen, 4);
-    assert_int_equal(scene.counts.openings[SL_OPENING_DONE], 2);
-    assert_string_equal(scene.told, "x/a:0 x/d:0 ");
-    const struct fake_request *patch = fake_api_request(scene.rig.api, 1);
+    add(scene, "GET", PODS, 200, PAGE("t+1", ITEM("a", GATE) "," ITEM("b", "")));
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "PATCH", .status = 200});
+    assert_int_equal(run(scene), 0);
+    assert_int_equal(scene->counts.seen, 4);
+    assert_int_equal(scene->counts.openings[SL_OPENING_DONE], 2);
+    assert_string_equal(scene->told, "x/a:0 x/d:0 ");
+    const struct fake_request *patch = fake_api_request(scene->rig.api, 1);
     assert_string_equal(patch->path, AT("x", "a"));
     assert_string_equal(patch->content_type, "application/strategic-merge-patch+json");
     assert_string_equal(patch->body,
                         "{\"metadata\":{\"uid\":\"u-a\"},\"spec\":{\"schedulingGates\":[{"
                         "\"$patch\":\"delete\",\"name\":\"sliced.dev/queue\"}]}}");
-    assert_int_equal(fake_api_requests(scene.rig.api), 4);
-    end(&scene);
+    assert_int_equal(fake_api_requests(scene->rig.api), 4);
 }
 
-TEST_THAT(the_condition_that_it_is_queued_is_ended_with_the_gate)
+TEST_ALONE(the_condition_that_it_is_queued_is_ended_with_the_gate)
 {
     static const char queued[] =
         "{\"metadata\":{\"namespace\":\"x\",\"name\":\"a\",\"uid\":\"u-a\"},\"spec\":{"
@@ -117,70 +116,57 @@ TEST_THAT(the_condition_that_it_is_queued_is_ended_with_the_gate)
     }
 }
 
-TEST_THAT(one_that_fails_is_told_and_the_others_are_opened)
+TEST_ON(struct scene *scene, one_that_fails_is_told_and_the_others_are_opened)
 {
-    struct scene scene;
-    begin(&scene);
-    add(&scene, "GET", PODS, 200,
-        PAGE("", ITEM("b", GATE) "," ITEM("a", GATE) "," ITEM("d", GATE)));
-    add(&scene, "PATCH", AT("x", "a"), 403, SAYS("403"));
-    add(&scene, "PATCH", AT("x", "b"), 404, SAYS("404"));
-    add(&scene, "PATCH", AT("x", "d"), 200, "{}");
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/d:0 x/a:3=no x/b:2 ");
-    assert_int_equal(scene.counts.openings[SL_OPENING_GONE], 1);
-    assert_int_equal(scene.counts.openings[SL_OPENING_FAILED], 1);
-    end(&scene);
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("b", GATE) "," ITEM("a", GATE) "," ITEM("d", GATE)));
+    add(scene, "PATCH", AT("x", "a"), 403, SAYS("403"));
+    add(scene, "PATCH", AT("x", "b"), 404, SAYS("404"));
+    add(scene, "PATCH", AT("x", "d"), 200, "{}");
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/d:0 x/a:3=no x/b:2 ");
+    assert_int_equal(scene->counts.openings[SL_OPENING_GONE], 1);
+    assert_int_equal(scene->counts.openings[SL_OPENING_FAILED], 1);
 }
 
 /* A pod of a StatefulSet, say, that was deleted and made anew, gated again, after it was listed. */
-TEST_THAT(a_pod_that_was_made_anew_meanwhile_is_opened_too)
+TEST_ON(struct scene *scene, a_pod_that_was_made_anew_meanwhile_is_opened_too)
 {
-    struct scene scene;
-    begin(&scene);
-    add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE) "," ITEM("b", GATE)));
-    add(&scene, "PATCH", AT("x", "b"), 409, SAYS("409"));
-    add(&scene, "PATCH", AT("x", "a"), 200, "{}");
-    add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", "") "," ITEM("b", GATE)));
-    add(&scene, "PATCH", AT("x", "b"), 200, "{}");
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:0 x/b:0 ");
-    assert_int_equal(scene.counts.openings[SL_OPENING_FAILED], 0);
-    end(&scene);
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE) "," ITEM("b", GATE)));
+    add(scene, "PATCH", AT("x", "b"), 409, SAYS("409"));
+    add(scene, "PATCH", AT("x", "a"), 200, "{}");
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("a", "") "," ITEM("b", GATE)));
+    add(scene, "PATCH", AT("x", "b"), 200, "{}");
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:0 x/b:0 ");
+    assert_int_equal(scene->counts.openings[SL_OPENING_FAILED], 0);
 }
 
-TEST_THAT(a_pod_that_is_refused_again_and_again_has_failed)
+TEST_ON(struct scene *scene, a_pod_that_is_refused_again_and_again_has_failed)
 {
-    struct scene scene;
-    begin(&scene);
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET",
-                                                     .path = PODS,
-                                                     .status = 200,
-                                                     .body = PAGE("", ITEM("a", GATE))});
-    fake_api_add(scene.rig.api,
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "GET",
+                                                      .path = PODS,
+                                                      .status = 200,
+                                                      .body = PAGE("", ITEM("a", GATE))});
+    fake_api_add(scene->rig.api,
                  (struct fake_answer){.method = "PATCH", .status = 422, .body = SAYS("422")});
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:3=no ");
-    assert_int_equal(scene.counts.openings[SL_OPENING_FAILED], 1);
-    assert_int_equal(scene.counts.openings[SL_OPENING_GONE], 0);
-    end(&scene);
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:3=no ");
+    assert_int_equal(scene->counts.openings[SL_OPENING_FAILED], 1);
+    assert_int_equal(scene->counts.openings[SL_OPENING_GONE], 0);
 }
 
-TEST_THAT(a_list_that_has_grown_old_is_begun_anew)
+TEST_ON(struct scene *scene, a_list_that_has_grown_old_is_begun_anew)
 {
-    struct scene scene;
-    begin(&scene);
-    add(&scene, "GET", PODS "&continue=t", 410, SAYS("410"));
-    add(&scene, "GET", PODS, 200, PAGE("t", ITEM("a", GATE)));
-    add(&scene, "PATCH", AT("x", "a"), 200, "{}");
-    add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", "") "," ITEM("b", GATE)));
-    add(&scene, "PATCH", AT("x", "b"), 200, "{}");
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:0 x/b:0 ");
-    end(&scene);
+    add(scene, "GET", PODS "&continue=t", 410, SAYS("410"));
+    add(scene, "GET", PODS, 200, PAGE("t", ITEM("a", GATE)));
+    add(scene, "PATCH", AT("x", "a"), 200, "{}");
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("a", "") "," ITEM("b", GATE)));
+    add(scene, "PATCH", AT("x", "b"), 200, "{}");
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:0 x/b:0 ");
 }
 
-TEST_THAT(a_list_that_fails_is_an_error)
+TEST_ALONE(a_list_that_fails_is_an_error)
 {
     static const struct {
         unsigned status;
@@ -197,42 +183,33 @@ TEST_THAT(a_list_that_fails_is_an_error)
     }
 }
 
-TEST_THAT(a_dry_run_patches_nothing)
+TEST_ON(struct scene *scene, a_dry_run_patches_nothing)
 {
-    struct scene scene;
-    begin(&scene);
-    scene.options.dry_run = true;
-    add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE) "," ITEM("b", "")));
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:1 ");
-    assert_int_equal(fake_api_requests(scene.rig.api), 1);
-    end(&scene);
+    scene->options.dry_run = true;
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE) "," ITEM("b", "")));
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:1 ");
+    assert_int_equal(fake_api_requests(scene->rig.api), 1);
 }
 
-TEST_THAT(one_pod_and_one_namespace_are_asked_for_by_name)
+TEST_ON(struct scene *scene, one_pod_and_one_namespace_are_asked_for_by_name)
 {
-    struct scene scene;
-    begin(&scene);
-    scene.options.namespace = "x";
-    scene.options.name = "a";
-    add(&scene, "GET", "/api/v1/namespaces/x/pods?limit=2&fieldSelector=metadata.name=a", 200,
+    scene->options.namespace = "x";
+    scene->options.name = "a";
+    add(scene, "GET", "/api/v1/namespaces/x/pods?limit=2&fieldSelector=metadata.name=a", 200,
         PAGE("", ITEM("a", GATE)));
-    add(&scene, "PATCH", AT("x", "a"), 200, "{}");
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:0 ");
-    end(&scene);
+    add(scene, "PATCH", AT("x", "a"), 200, "{}");
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:0 ");
 }
 
-TEST_THAT(what_was_not_answered_is_sent_again)
+TEST_ON(struct scene *scene, what_was_not_answered_is_sent_again)
 {
-    struct scene scene;
-    begin(&scene);
-    scene.options.at_once = 8;
-    add(&scene, "GET", PODS, 503, SAYS("503"));
-    add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE)));
-    add(&scene, "PATCH", AT("x", "a"), 500, SAYS("500"));
-    add(&scene, "PATCH", AT("x", "a"), 200, "{}");
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:0 ");
-    end(&scene);
+    scene->options.at_once = 8;
+    add(scene, "GET", PODS, 503, SAYS("503"));
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE)));
+    add(scene, "PATCH", AT("x", "a"), 500, SAYS("500"));
+    add(scene, "PATCH", AT("x", "a"), 200, "{}");
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:0 ");
 }

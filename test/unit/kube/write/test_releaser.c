@@ -26,46 +26,39 @@ static void assert_patch(struct scene *scene, unsigned at, const char *path, con
 #define DELETE     "\"schedulingGates\":[{\"$patch\":\"delete\",\"name\":\"sliced.dev/queue\"}]"
 #define NOMINATION "},\"status\":{\"nominatedNodeName\":\"n1\"}}"
 
-TEST_THAT(a_gated_pod_is_nominated_and_then_opened)
+TEST_FIXTURE_OF(struct scene, begin, end)
+
+TEST_ON(struct scene *scene, a_gated_pod_is_nominated_and_then_opened)
 {
-    struct scene scene;
-    begin(&scene);
-    scene.release.deadline_s = 3600;
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_patch(&scene, 0, STATUS, MERGE, UID, NOMINATION);
-    assert_patch(&scene, 1, POD, STRATEGIC, UID ANNOTATION,
+    scene->release.deadline_s = 3600;
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_patch(scene, 0, STATUS, MERGE, UID, NOMINATION);
+    assert_patch(scene, 1, POD, STRATEGIC, UID ANNOTATION,
                  "Z\"}},\"spec\":{" DELETE ",\"activeDeadlineSeconds\":3600}}");
-    assert_int_equal(fake_api_requests(scene.rig.api), 2);
-    end(&scene);
+    assert_int_equal(fake_api_requests(scene->rig.api), 2);
 }
 
-TEST_THAT(the_gates_of_others_and_a_deadline_that_is_there_are_left_alone)
+TEST_ON(struct scene *scene, the_gates_of_others_and_a_deadline_that_is_there_are_left_alone)
 {
-    struct scene scene;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_patch(&scene, 1, POD, STRATEGIC, UID ANNOTATION, "Z\"}},\"spec\":{" DELETE "}}");
-    end(&scene);
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_patch(scene, 1, POD, STRATEGIC, UID ANNOTATION, "Z\"}},\"spec\":{" DELETE "}}");
 }
 
-TEST_THAT(a_pod_without_a_gate_is_nominated_and_woken_by_an_annotation)
+TEST_ON(struct scene *scene, a_pod_without_a_gate_is_nominated_and_woken_by_an_annotation)
 {
-    struct scene scene;
-    begin(&scene);
-    scene.release.gated = false;
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_patch(&scene, 0, STATUS, MERGE, UID, NOMINATION);
-    assert_patch(&scene, 1, POD, STRATEGIC, UID ANNOTATION, "Z\"}}}");
-    end(&scene);
+    scene->release.gated = false;
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_patch(scene, 0, STATUS, MERGE, UID, NOMINATION);
+    assert_patch(scene, 1, POD, STRATEGIC, UID ANNOTATION, "Z\"}}}");
 }
 
-TEST_THAT(without_a_node_or_with_its_nomination_there_the_gate_is_opened_at_once)
+TEST_ALONE(without_a_node_or_with_its_nomination_there_the_gate_is_opened_at_once)
 {
     for (int i = 0; i < 2; i++) {
         struct scene scene;
@@ -131,7 +124,7 @@ static void script(struct scene *scene, const char *path, unsigned status)
     }
 }
 
-TEST_THAT(every_answer_leads_to_its_end)
+TEST_ALONE(every_answer_leads_to_its_end)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct one_case *c = &cases[i];
@@ -160,90 +153,72 @@ TEST_THAT(every_answer_leads_to_its_end)
     }
 }
 
-TEST_THAT(a_deadline_that_came_meanwhile_is_not_set_again)
+TEST_ON(struct scene *scene, a_deadline_that_came_meanwhile_is_not_set_again)
 {
-    struct scene scene;
-    begin(&scene);
-    scene.release.deadline_s = 60;
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 422, SAYS("Invalid", "422"));
-    add(&scene.rig, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":30"));
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_non_null(strstr(fake_api_request(scene.rig.api, 1)->body, "activeDeadlineSeconds"));
-    assert_null(strstr(fake_api_request(scene.rig.api, 3)->body, "activeDeadlineSeconds"));
-    end(&scene);
+    scene->release.deadline_s = 60;
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 422, SAYS("Invalid", "422"));
+    add(&scene->rig, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":30"));
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_non_null(strstr(fake_api_request(scene->rig.api, 1)->body, "activeDeadlineSeconds"));
+    assert_null(strstr(fake_api_request(scene->rig.api, 3)->body, "activeDeadlineSeconds"));
 }
 
 /* Who wants to run for longer than his turn was given for cannot say so in between. */
-TEST_THAT(a_longer_deadline_that_came_meanwhile_is_shortened)
+TEST_ON(struct scene *scene, a_longer_deadline_that_came_meanwhile_is_shortened)
 {
-    struct scene scene;
-    begin(&scene);
-    scene.release.deadline_s = 60;
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 422, SAYS("Invalid", "422"));
-    add(&scene.rig, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":61"));
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
+    scene->release.deadline_s = 60;
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 422, SAYS("Invalid", "422"));
+    add(&scene->rig, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":61"));
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
     assert_non_null(
-        strstr(fake_api_request(scene.rig.api, 3)->body, "\"activeDeadlineSeconds\":60"));
-    end(&scene);
+        strstr(fake_api_request(scene->rig.api, 3)->body, "\"activeDeadlineSeconds\":60"));
 }
 
 /* The daemon's own rights are nothing about the pod: every other would be refused as well. */
-TEST_THAT(what_the_daemon_may_not_do_is_no_refusal_of_the_pod)
+TEST_ON(struct scene *scene, what_the_daemon_may_not_do_is_no_refusal_of_the_pod)
 {
-    struct scene scene;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 403,
+    add(&scene->rig, "PATCH", STATUS, 403,
         SAYS("User \\\"sliced\\\" cannot patch resource \\\"pods/status\\\" in API group "
              "\\\"\\\"",
              "403"));
-    assert_int_equal(whole(&scene), SL_RELEASE_FAILED);
-    assert_non_null(strstr(scene.outcome.text, "cannot patch resource"));
-    end(&scene);
+    assert_int_equal(whole(scene), SL_RELEASE_FAILED);
+    assert_non_null(strstr(scene->outcome.text, "cannot patch resource"));
 }
 
 /* The first try may have opened the gate. */
-TEST_THAT(a_refusal_after_a_try_of_unknown_end_leaves_it_open)
+TEST_ON(struct scene *scene, a_refusal_after_a_try_of_unknown_end_leaves_it_open)
 {
-    struct scene scene;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 504, SAYS("it", "504"));
-    add(&scene.rig, "PATCH", POD, 403, SAYS("it", "403"));
-    assert_int_equal(whole(&scene), SL_RELEASE_UNKNOWN);
-    end(&scene);
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 504, SAYS("it", "504"));
+    add(&scene->rig, "PATCH", POD, 403, SAYS("it", "403"));
+    assert_int_equal(whole(scene), SL_RELEASE_UNKNOWN);
 }
 
-TEST_THAT(a_pod_that_refuses_again_and_again_is_given_up)
+TEST_ON(struct scene *scene, a_pod_that_refuses_again_and_again_is_given_up)
 {
-    struct scene scene;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "PATCH",
-                                                     .path = POD,
-                                                     .status = 422,
-                                                     .body = SAYS("Invalid", "422")});
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET", .path = POD, .body = GATED});
-    assert_int_equal(whole(&scene), SL_RELEASE_REFUSED);
-    assert_string_equal(scene.outcome.text, "no Invalid");
-    assert_int_equal(opened(&scene), 3);
-    end(&scene);
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "PATCH",
+                                                      .path = POD,
+                                                      .status = 422,
+                                                      .body = SAYS("Invalid", "422")});
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "GET", .path = POD, .body = GATED});
+    assert_int_equal(whole(scene), SL_RELEASE_REFUSED);
+    assert_string_equal(scene->outcome.text, "no Invalid");
+    assert_int_equal(opened(scene), 3);
 }
 
-TEST_THAT(a_reading_that_fails_is_read_again)
+TEST_ON(struct scene *scene, a_reading_that_fails_is_read_again)
 {
-    struct scene scene;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 409, SAYS("Conflict", "409"));
-    add(&scene.rig, "GET", POD, 500, "{}");
-    add(&scene.rig, "GET", POD, 200, "<html>");
-    add(&scene.rig, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
-    add(&scene.rig, "GET", POD, 200, OPEN);
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_int_equal(opened(&scene), 1);
-    end(&scene);
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 409, SAYS("Conflict", "409"));
+    add(&scene->rig, "GET", POD, 500, "{}");
+    add(&scene->rig, "GET", POD, 200, "<html>");
+    add(&scene->rig, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    add(&scene->rig, "GET", POD, 200, OPEN);
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_int_equal(opened(scene), 1);
 }

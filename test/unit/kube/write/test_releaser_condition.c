@@ -32,21 +32,20 @@ static void assert_has(struct scene *scene, unsigned at, const char *part)
     }
 }
 
-TEST_THAT(the_condition_alone_is_changed_on_the_pod_of_that_uid)
+TEST_FIXTURE_OF(struct scene, begin, end)
+
+TEST_ON(struct scene *scene, the_condition_alone_is_changed_on_the_pod_of_that_uid)
 {
-    struct scene scene;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    assert_int_equal(show(&scene, &queued), SL_RELEASE_RELEASED);
-    assert_has(&scene, 0,
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    assert_int_equal(show(scene, &queued), SL_RELEASE_RELEASED);
+    assert_has(scene, 0,
                UID
                ",\"status\":{\"conditions\":[{\"type\":\"sliced.dev/Queued\",\"status\":\"True\","
                "\"reason\":\"NoRoom\",\"message\":\"held: \\\"first\\\"\",\"lastProbeTime\":\"20");
-    assert_has(&scene, 0, "Z\",\"lastTransitionTime\":\"2023-11-14T22:13:20Z\"}]}}");
-    end(&scene);
+    assert_has(scene, 0, "Z\",\"lastTransitionTime\":\"2023-11-14T22:13:20Z\"}]}}");
 }
 
-TEST_THAT(without_a_turn_the_time_of_the_last_one_stays)
+TEST_ALONE(without_a_turn_the_time_of_the_last_one_stays)
 {
     struct scene scene;
     struct sl_queued same = queued;
@@ -60,21 +59,18 @@ TEST_THAT(without_a_turn_the_time_of_the_last_one_stays)
     end(&scene);
 }
 
-TEST_THAT(a_nomination_ends_it_in_the_same_patch)
+TEST_ON(struct scene *scene, a_nomination_ends_it_in_the_same_patch)
 {
-    struct scene scene;
-    begin(&scene);
-    scene.release.queued = true;
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_has(&scene, 0,
+    scene->release.queued = true;
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_has(scene, 0,
                UID
                ",\"status\":{\"nominatedNodeName\":\"n1\",\"conditions\":[{\"type\":"
                "\"sliced.dev/Queued\",\"status\":\"False\",\"reason\":\"Nominated\",\"message\":"
                "\"its turn has come: node n1\"");
-    assert_int_equal(fake_api_requests(scene.rig.api), 2);
-    end(&scene);
+    assert_int_equal(fake_api_requests(scene->rig.api), 2);
 }
 
 static const struct {
@@ -86,7 +82,7 @@ static const struct {
     {404, 0, SL_RELEASE_GONE},   {403, 0, SL_RELEASE_FAILED}, {400, 0, SL_RELEASE_FAILED},
 };
 
-TEST_THAT(every_answer_leads_to_its_end)
+TEST_ALONE(every_answer_leads_to_its_end)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
@@ -100,19 +96,16 @@ TEST_THAT(every_answer_leads_to_its_end)
     }
 }
 
-TEST_THAT(a_pod_that_was_made_anew_is_left_alone)
+TEST_ON(struct scene *scene, a_pod_that_was_made_anew_is_left_alone)
 {
-    struct scene scene;
-    begin(&scene);
     for (int i = 0; i < 3; i++) {
-        add(&scene.rig, "PATCH", STATUS, 409, SAYS("Conflict", "409"));
+        add(&scene->rig, "PATCH", STATUS, 409, SAYS("Conflict", "409"));
     }
-    assert_int_equal(show(&scene, &queued), SL_RELEASE_GONE);
-    assert_int_equal(fake_api_requests(scene.rig.api), 3);
-    end(&scene);
+    assert_int_equal(show(scene, &queued), SL_RELEASE_GONE);
+    assert_int_equal(fake_api_requests(scene->rig.api), 3);
 }
 
-TEST_THAT(who_does_not_lead_writes_nothing)
+TEST_ALONE(who_does_not_lead_writes_nothing)
 {
     struct scene scene;
     struct sl_queued earlier = queued;

@@ -56,96 +56,86 @@ static const char *const small_pods = PODS "p0,4000,1024,1,1000,,LS\n"
                                            "p3,6000,1024,0,0,,LS\n"
                                            "p4,1000,1024,1,320,T4,LS\n";
 
-TEST_THAT(pods_that_ask_alike_are_one_class)
+TEST_FIXTURE_OF(struct sl_openb, NULL, sl_openb_free)
+
+TEST_ON(struct sl_openb *openb, pods_that_ask_alike_are_one_class)
 {
-    struct sl_openb openb;
     struct sl_error err = {0};
-    assert_int_equal(load(&openb, small_nodes,
+    assert_int_equal(load(openb, small_nodes,
                           PODS "p0,4000,1024,1,1000,,LS\n"
                                "p1,4000,1024,1,1000,,BE\n"
                                "p2,4000,1024,1,1000,T4,LS\n",
                           &err),
                      0);
-    assert_int_equal(openb.n_pods, 3);
-    assert_int_equal(openb.n_classes, 2);
-    assert_int_equal(openb.class[0].n, 2);
-    assert_int_equal(openb.milli, 14000);
-    sl_openb_free(&openb);
+    assert_int_equal(openb->n_pods, 3);
+    assert_int_equal(openb->n_classes, 2);
+    assert_int_equal(openb->class[0].n, 2);
+    assert_int_equal(openb->milli, 14000);
 }
 
-TEST_THAT(share_of_several_gpus_is_refused_with_its_place)
+TEST_ON(struct sl_openb *openb, share_of_several_gpus_is_refused_with_its_place)
 {
-    struct sl_openb openb;
     struct sl_error err = {0};
-    assert_int_equal(load(&openb, small_nodes, PODS "p0,4000,1024,2,500,,LS\n", &err), -1);
+    assert_int_equal(load(openb, small_nodes, PODS "p0,4000,1024,2,500,,LS\n", &err), -1);
     assert_non_null(strstr(err.message, ":2:"));
     assert_non_null(strstr(err.message, "gpu_milli"));
-    sl_openb_free(&openb);
 }
 
-TEST_THAT(every_policy_places_all_pods_while_there_is_room)
+TEST_ON(struct sl_openb *openb, every_policy_places_all_pods_while_there_is_room)
 {
-    struct sl_openb openb;
     struct sl_error err = {0};
-    assert_int_equal(load(&openb, small_nodes,
+    assert_int_equal(load(openb, small_nodes,
                           PODS "p0,4000,1024,1,1000,,LS\n"
                                "p1,2000,1024,1,470,,LS\n"
                                "p2,3000,1024,0,0,,LS\n",
                           &err),
                      0);
     for (size_t i = 0; i < sl_openb_policy_count(); i++) {
-        struct sl_openb_outcome out = run(&openb, sl_openb_policy_at(i)->name, 1, 0.25);
+        struct sl_openb_outcome out = run(openb, sl_openb_policy_at(i)->name, 1, 0.25);
         assert_int_equal(out.failed, 0);
         assert_true(out.allocation > 0.1 && out.allocation <= 0.25);
     }
-    sl_openb_free(&openb);
 }
 
-TEST_THAT(runs_of_one_seed_are_the_same_and_never_give_more_than_there_is)
+TEST_ON(struct sl_openb *openb, runs_of_one_seed_are_the_same_and_never_give_more_than_there_is)
 {
-    struct sl_openb openb;
     struct sl_error err = {0};
-    assert_int_equal(load(&openb, small_nodes, small_pods, &err), 0);
+    assert_int_equal(load(openb, small_nodes, small_pods, &err), 0);
     for (size_t i = 0; i < sl_openb_policy_count(); i++) {
         const char *policy = sl_openb_policy_at(i)->name;
         for (uint64_t seed = 1; seed <= 5; seed++) {
-            struct sl_openb_outcome out = run(&openb, policy, seed, 3);
-            struct sl_openb_outcome again = run(&openb, policy, seed, 3);
+            struct sl_openb_outcome out = run(openb, policy, seed, 3);
+            struct sl_openb_outcome again = run(openb, policy, seed, 3);
             assert_true(out.allocation > 0.4 && out.allocation <= 1);
             assert_true(out.failed > 0 && out.failed < out.pods);
             assert_true(out.allocation == again.allocation && out.failed == again.failed);
         }
     }
-    sl_openb_free(&openb);
 }
 
-TEST_THAT(model_that_no_node_has_is_never_placed)
+TEST_ON(struct sl_openb *openb, model_that_no_node_has_is_never_placed)
 {
-    struct sl_openb openb;
     struct sl_error err = {0};
-    assert_int_equal(load(&openb, small_nodes, PODS "p0,1000,1024,1,1000,A100,LS\n", &err), 0);
+    assert_int_equal(load(openb, small_nodes, PODS "p0,1000,1024,1,1000,A100,LS\n", &err), 0);
     for (size_t i = 0; i < sl_openb_policy_count(); i++) {
-        struct sl_openb_outcome out = run(&openb, sl_openb_policy_at(i)->name, 1, 1);
+        struct sl_openb_outcome out = run(openb, sl_openb_policy_at(i)->name, 1, 1);
         assert_true(out.pods > 0 && out.failed == out.pods);
         assert_true(out.allocation == 0);
     }
-    sl_openb_free(&openb);
 }
 
-TEST_THAT(cpu_bounds_what_a_node_takes)
+TEST_ON(struct sl_openb *openb, cpu_bounds_what_a_node_takes)
 {
-    struct sl_openb openb;
     struct sl_error err = {0};
     assert_int_equal(
-        load(&openb, NODES "a,10000,65536,8,T4\n", PODS "p0,4000,1024,1,1000,,LS\n", &err), 0);
+        load(openb, NODES "a,10000,65536,8,T4\n", PODS "p0,4000,1024,1,1000,,LS\n", &err), 0);
     for (size_t i = 0; i < sl_openb_policy_count(); i++) {
-        struct sl_openb_outcome out = run(&openb, sl_openb_policy_at(i)->name, 1, 1);
+        struct sl_openb_outcome out = run(openb, sl_openb_policy_at(i)->name, 1, 1);
         assert_int_equal(out.pods - out.failed, 2);
     }
-    sl_openb_free(&openb);
 }
 
-TEST_THAT(published_figures_are_found_by_the_name_of_the_list)
+TEST_ALONE(published_figures_are_found_by_the_name_of_the_list)
 {
     const struct sl_openb_policy *fgd = sl_openb_policy_find(SL_STR("fgd"));
     const struct sl_openb_policy *ours = sl_openb_policy_find(SL_STR("sliced"));

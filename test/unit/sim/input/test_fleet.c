@@ -26,46 +26,41 @@ static const struct sl_pool *pool_of(const struct sl_node *node, const char *res
     return i < 0 ? NULL : &node->pool[i];
 }
 
-TEST_THAT(a_number_of_gpus_fills_nodes_of_eight)
+TEST_FIXTURE_OF(struct sl_fleet, NULL, sl_fleet_free)
+
+TEST_ON(struct sl_fleet *fleet, a_number_of_gpus_fills_nodes_of_eight)
 {
-    struct sl_fleet fleet;
-    make("19", &fleet);
-    assert_int_equal(fleet.n, 3);
-    assert_int_equal(pool_of(fleet.node[0], "nvidia.com/gpu")->capacity, 8);
-    assert_int_equal(pool_of(fleet.node[2], "nvidia.com/gpu")->capacity, 3);
-    assert_int_equal(fleet.node[0]->n_devices, 8);
-    assert_null(fleet.node[0]->problem);
-    sl_fleet_free(&fleet);
+    make("19", fleet);
+    assert_int_equal(fleet->n, 3);
+    assert_int_equal(pool_of(fleet->node[0], "nvidia.com/gpu")->capacity, 8);
+    assert_int_equal(pool_of(fleet->node[2], "nvidia.com/gpu")->capacity, 3);
+    assert_int_equal(fleet->node[0]->n_devices, 8);
+    assert_null(fleet->node[0]->problem);
 }
 
-TEST_THAT(nodes_can_be_given_their_size)
+TEST_ON(struct sl_fleet *fleet, nodes_can_be_given_their_size)
 {
-    struct sl_fleet fleet;
-    make("3x4", &fleet);
-    assert_int_equal(fleet.n, 3);
-    assert_int_equal(pool_of(fleet.node[1], "nvidia.com/gpu")->capacity, 4);
-    assert_int_equal(sl_fleet_find(&fleet, fleet.node[1]->name), 1);
-    assert_int_equal(sl_fleet_find(&fleet, "elsewhere"), -1);
-    sl_fleet_free(&fleet);
+    make("3x4", fleet);
+    assert_int_equal(fleet->n, 3);
+    assert_int_equal(pool_of(fleet->node[1], "nvidia.com/gpu")->capacity, 4);
+    assert_int_equal(sl_fleet_find(fleet, fleet->node[1]->name), 1);
+    assert_int_equal(sl_fleet_find(fleet, "elsewhere"), -1);
 }
 
-TEST_THAT(gpus_of_a_model_can_be_cut_into_instances)
+TEST_ON(struct sl_fleet *fleet, gpus_of_a_model_can_be_cut_into_instances)
 {
-    struct sl_fleet fleet;
-    make("2x2:A30:1g.6gb*2+2g.12gb", &fleet);
-    assert_int_equal(pool_of(fleet.node[0], "nvidia.com/mig-1g.6gb")->capacity, 4);
-    assert_int_equal(pool_of(fleet.node[0], "nvidia.com/mig-2g.12gb")->capacity, 2);
-    assert_null(pool_of(fleet.node[0], "nvidia.com/gpu"));
-    assert_int_equal(fleet.node[0]->n_instances, 6);
-    assert_null(fleet.node[0]->problem);
-    sl_fleet_free(&fleet);
+    make("2x2:A30:1g.6gb*2+2g.12gb", fleet);
+    assert_int_equal(pool_of(fleet->node[0], "nvidia.com/mig-1g.6gb")->capacity, 4);
+    assert_int_equal(pool_of(fleet->node[0], "nvidia.com/mig-2g.12gb")->capacity, 2);
+    assert_null(pool_of(fleet->node[0], "nvidia.com/gpu"));
+    assert_int_equal(fleet->node[0]->n_instances, 6);
+    assert_null(fleet->node[0]->problem);
 }
 
-TEST_THAT(a_node_is_cut_anew_device_by_device)
+TEST_ON(struct sl_fleet *fleet, a_node_is_cut_anew_device_by_device)
 {
-    struct sl_fleet fleet;
-    make("1x2:A30:1g.6gb*2+2g.12gb", &fleet);
-    struct sl_node *node = fleet.node[0];
+    make("1x2:A30:1g.6gb*2+2g.12gb", fleet);
+    struct sl_node *node = fleet->node[0];
     struct sl_counts large = {{0}};
     struct sl_cut cut[2];
     assert_int_equal(sl_counts_parse(SL_STR("2g.12gb*2"), node->model, &large, &error), 0);
@@ -88,42 +83,37 @@ TEST_THAT(a_node_is_cut_anew_device_by_device)
     assert_false(whole->device[0].mig);
     sl_node_unref(whole);
     sl_node_unref(fresh);
-    sl_fleet_free(&fleet);
 }
 
-TEST_THAT(the_gpus_of_a_fleet_get_different_cuts)
+TEST_ON(struct sl_fleet *whole, the_gpus_of_a_fleet_get_different_cuts)
 {
     static const uint16_t of[] = {0, 0, 1, 0};
     const struct sl_mig_model *model = NULL;
     struct sl_counts counts[2] = {{{0}}, {{0}}};
-    struct sl_fleet whole;
     struct sl_fleet fleet;
-    make("2x2:A30", &whole);
+    make("2x2:A30", whole);
     sl_fleet_init(&fleet);
-    assert_int_equal(sl_fleet_cuttable(&whole, &model), 4);
+    assert_int_equal(sl_fleet_cuttable(whole, &model), 4);
     assert_int_equal(sl_counts_parse(SL_STR("1g.6gb*4"), model, &counts[1], &error), 0);
-    assert_int_equal(sl_fleet_copy(&whole, &fleet, &error), 0);
+    assert_int_equal(sl_fleet_copy(whole, &fleet, &error), 0);
     assert_int_equal(sl_fleet_cut(&fleet, counts, of, &error), 0);
     assert_int_equal(sl_fleet_finish(&fleet, &error), 0);
     assert_int_equal(pool_of(fleet.node[0], "nvidia.com/gpu")->capacity, 2);
     assert_int_equal(pool_of(fleet.node[1], "nvidia.com/gpu")->capacity, 1);
     assert_int_equal(pool_of(fleet.node[1], "nvidia.com/mig-1g.6gb")->capacity, 4);
-    assert_int_equal(pool_of(whole.node[1], "nvidia.com/gpu")->capacity, 2);
+    assert_int_equal(pool_of(whole->node[1], "nvidia.com/gpu")->capacity, 2);
     sl_fleet_free(&fleet);
-    sl_fleet_free(&whole);
 }
 
-TEST_THAT(gpus_of_no_known_model_are_never_cut)
+TEST_ON(struct sl_fleet *fleet, gpus_of_no_known_model_are_never_cut)
 {
     const struct sl_mig_model *model = NULL;
-    struct sl_fleet fleet;
-    make("9", &fleet);
-    assert_false(sl_node_can_recut(fleet.node[0]));
-    assert_int_equal(sl_fleet_cuttable(&fleet, &model), 0);
-    sl_fleet_free(&fleet);
+    make("9", fleet);
+    assert_false(sl_node_can_recut(fleet->node[0]));
+    assert_int_equal(sl_fleet_cuttable(fleet, &model), 0);
 }
 
-TEST_THAT(what_gpus_cannot_be_is_told)
+TEST_ALONE(what_gpus_cannot_be_is_told)
 {
     static const char *const cases[][2] = {
         {"", "expected N, NODESxGPUS"},
@@ -162,25 +152,23 @@ static int read_list(struct sl_fleet *fleet, const char *format, const char *tex
     return rc;
 }
 
-TEST_THAT(openb_nodes_offer_gpus_whole_and_in_thousandths)
+TEST_ON(struct sl_fleet *fleet, openb_nodes_offer_gpus_whole_and_in_thousandths)
 {
-    struct sl_fleet fleet;
-    assert_int_equal(read_list(&fleet, "openb",
+    assert_int_equal(read_list(fleet, "openb",
                                "sn,cpu_milli,memory_mib,gpu,model\n"
                                "b,64000,262144,2,P100\na,32000,1024,0,\n"),
                      0);
-    assert_int_equal(sl_fleet_finish(&fleet, &error), 0);
-    assert_int_equal(fleet.n, 1);
-    assert_int_equal(fleet.without, 1);
-    assert_int_equal(pool_of(fleet.node[0], "nvidia.com/gpu")->capacity, 2);
-    assert_int_equal(pool_of(fleet.node[0], "aliyun.com/gpu-mem")->capacity, 2000);
-    assert_true(pool_of(fleet.node[0], "aliyun.com/gpu-mem")->on_devices);
-    assert_int_equal(fleet.node[0]->device[1].memory_units, 1000);
-    assert_null(fleet.node[0]->problem);
-    sl_fleet_free(&fleet);
+    assert_int_equal(sl_fleet_finish(fleet, &error), 0);
+    assert_int_equal(fleet->n, 1);
+    assert_int_equal(fleet->without, 1);
+    assert_int_equal(pool_of(fleet->node[0], "nvidia.com/gpu")->capacity, 2);
+    assert_int_equal(pool_of(fleet->node[0], "aliyun.com/gpu-mem")->capacity, 2000);
+    assert_true(pool_of(fleet->node[0], "aliyun.com/gpu-mem")->on_devices);
+    assert_int_equal(fleet->node[0]->device[1].memory_units, 1000);
+    assert_null(fleet->node[0]->problem);
 }
 
-TEST_THAT(a_wrong_list_names_its_place)
+TEST_ALONE(a_wrong_list_names_its_place)
 {
     struct sl_fleet fleet;
     assert_int_equal(read_list(&fleet, "csv", "name,gpus\na,99\n"), -1);
@@ -192,19 +180,17 @@ TEST_THAT(a_wrong_list_names_its_place)
     sl_fleet_free(&fleet);
 }
 
-TEST_THAT(manifests_bring_nodes_and_the_pods_that_hold_devices)
+TEST_ON(struct sl_fleet *fleet, manifests_bring_nodes_and_the_pods_that_hold_devices)
 {
     static const char *const files[] = {SL_SOURCE_DIR "/deploy/examples/gpushare.yaml"};
-    struct sl_fleet fleet;
-    sl_fleet_init(&fleet);
-    assert_int_equal(sl_fleet_manifests(&fleet, files, 1, &error), 0);
-    assert_int_equal(sl_fleet_finish(&fleet, &error), 0);
-    assert_true(fleet.n >= 3);
-    assert_true(fleet.n_pods > 0);
-    for (size_t i = 1; i < fleet.n; i++) {
-        assert_true(strcmp(fleet.node[i - 1]->name, fleet.node[i]->name) < 0);
+    sl_fleet_init(fleet);
+    assert_int_equal(sl_fleet_manifests(fleet, files, 1, &error), 0);
+    assert_int_equal(sl_fleet_finish(fleet, &error), 0);
+    assert_true(fleet->n >= 3);
+    assert_true(fleet->n_pods > 0);
+    for (size_t i = 1; i < fleet->n; i++) {
+        assert_true(strcmp(fleet->node[i - 1]->name, fleet->node[i]->name) < 0);
     }
-    sl_fleet_free(&fleet);
 }
 
 /* ---- shares ---- */
@@ -227,19 +213,18 @@ static struct sl_pod *pod_on(const struct sl_fleet *fleet, const char *resource,
     return bound;
 }
 
-TEST_THAT(shares_add_up_over_kinds)
+TEST_ON(struct sl_fleet *fleet, shares_add_up_over_kinds)
 {
-    struct sl_fleet fleet;
-    assert_int_equal(
-        read_list(&fleet, "openb", "sn,cpu_milli,memory_mib,gpu,model\nn,0,0,4,P100\n"), 0);
-    assert_int_equal(sl_fleet_finish(&fleet, &error), 0);
+    assert_int_equal(read_list(fleet, "openb", "sn,cpu_milli,memory_mib,gpu,model\nn,0,0,4,P100\n"),
+                     0);
+    assert_int_equal(sl_fleet_finish(fleet, &error), 0);
     struct sl_pod *pods[] = {
-        pod_on(&fleet, "nvidia.com/gpu", 1, "nvidia.com/gpu=0", "u1"),
-        pod_on(&fleet, "aliyun.com/gpu-mem", 250, "aliyun.com/gpu-mem=1*250", "u2"),
-        pod_on(&fleet, "aliyun.com/gpu-mem", 600, "aliyun.com/gpu-mem=2*600", "u3"),
+        pod_on(fleet, "nvidia.com/gpu", 1, "nvidia.com/gpu=0", "u1"),
+        pod_on(fleet, "aliyun.com/gpu-mem", 250, "aliyun.com/gpu-mem=1*250", "u2"),
+        pod_on(fleet, "aliyun.com/gpu-mem", 600, "aliyun.com/gpu-mem=2*600", "u3"),
     };
-    struct sl_view *view = sl_view_new(fleet.node[0], pods, 3);
-    assert_int_equal(sl_share_capacity(fleet.node[0]), 4000000);
+    struct sl_view *view = sl_view_new(fleet->node[0], pods, 3);
+    assert_int_equal(sl_share_capacity(fleet->node[0]), 4000000);
     assert_int_equal(sl_share_busy(view), 1000000 + 250000 + 600000);
 
     struct sl_workload jobs;
@@ -261,18 +246,15 @@ TEST_THAT(shares_add_up_over_kinds)
         sl_pod_unref(pods[i]);
     }
     sl_workload_free(&jobs);
-    sl_fleet_free(&fleet);
 }
 
-TEST_THAT(an_instance_is_its_memory_slices_share)
+TEST_ON(struct sl_fleet *fleet, an_instance_is_its_memory_slices_share)
 {
-    struct sl_fleet fleet;
-    make("1x1:A30:1g.6gb*2+2g.12gb", &fleet);
-    struct sl_pod *pod = pod_on(&fleet, "nvidia.com/mig-2g.12gb", 1, NULL, "u1");
-    struct sl_view *view = sl_view_new(fleet.node[0], &pod, 1);
-    assert_int_equal(sl_share_capacity(fleet.node[0]), 1000000);
+    make("1x1:A30:1g.6gb*2+2g.12gb", fleet);
+    struct sl_pod *pod = pod_on(fleet, "nvidia.com/mig-2g.12gb", 1, NULL, "u1");
+    struct sl_view *view = sl_view_new(fleet->node[0], &pod, 1);
+    assert_int_equal(sl_share_capacity(fleet->node[0]), 1000000);
     assert_int_equal(sl_share_busy(view), 500000);
     sl_view_free(view);
     sl_pod_unref(pod);
-    sl_fleet_free(&fleet);
 }

@@ -47,54 +47,50 @@ static void assert_job(const struct sl_workload *jobs, size_t i, const char *nam
     assert_int_equal(jobs->ask[job->ask].count, count);
 }
 
-TEST_THAT(csv_takes_columns_in_any_order_with_defaults)
+TEST_FIXTURE_OF(struct sl_workload, NULL, sl_workload_free)
+
+TEST_ON(struct sl_workload *jobs, csv_takes_columns_in_any_order_with_defaults)
 {
-    struct sl_workload jobs;
-    read_jobs("csv", "duration,submit,note\n90,10.5,x\n2.25,3,\n", &jobs);
-    assert_string_equal(jobs.unread, "note");
-    assert_int_equal(jobs.n, 2);
-    assert_job(&jobs, 0, "job-1", 0, 2.25, 3, "nvidia.com/gpu", 1);
-    assert_job(&jobs, 1, "job-0", 7.5, 90, 90, "nvidia.com/gpu", 1);
-    assert_string_equal(jobs.job[0].namespace, "default");
-    sl_workload_free(&jobs);
+    read_jobs("csv", "duration,submit,note\n90,10.5,x\n2.25,3,\n", jobs);
+    assert_string_equal(jobs->unread, "note");
+    assert_int_equal(jobs->n, 2);
+    assert_job(jobs, 0, "job-1", 0, 2.25, 3, "nvidia.com/gpu", 1);
+    assert_job(jobs, 1, "job-0", 7.5, 90, 90, "nvidia.com/gpu", 1);
+    assert_string_equal(jobs->job[0].namespace, "default");
 }
 
-TEST_THAT(csv_takes_everything_a_job_can_say)
+TEST_ON(struct sl_workload *jobs, csv_takes_everything_a_job_can_say)
 {
-    struct sl_workload jobs;
     read_jobs("csv",
               "name,submit,duration,timeout,priority,resource,count,namespace,cpu_milli,"
               "memory_mib,models\n"
               "train,0,60,300,-5,nvidia.com/mig-1g.6gb,2,team-a,4000,8192,A30|A100\n",
-              &jobs);
-    assert_job(&jobs, 0, "train", 0, 60, 300, "nvidia.com/mig-1g.6gb", 2);
-    assert_int_equal(jobs.job[0].priority, -5);
-    assert_string_equal(jobs.job[0].namespace, "team-a");
-    assert_int_equal(jobs.ask[0].cpu_milli, 4000);
-    assert_int_equal(jobs.ask[0].memory_mib, 8192);
-    assert_string_equal(jobs.ask[0].models, "A30|A100");
-    sl_workload_free(&jobs);
+              jobs);
+    assert_job(jobs, 0, "train", 0, 60, 300, "nvidia.com/mig-1g.6gb", 2);
+    assert_int_equal(jobs->job[0].priority, -5);
+    assert_string_equal(jobs->job[0].namespace, "team-a");
+    assert_int_equal(jobs->ask[0].cpu_milli, 4000);
+    assert_int_equal(jobs->ask[0].memory_mib, 8192);
+    assert_string_equal(jobs->ask[0].models, "A30|A100");
 }
 
-TEST_THAT(openb_tells_shares_from_whole_gpus_and_passes_over_the_rest)
+TEST_ON(struct sl_workload *jobs, openb_tells_shares_from_whole_gpus_and_passes_over_the_rest)
 {
-    struct sl_workload jobs;
     read_jobs("openb",
               "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
               "deletion_time,scheduled_time\n"
               "a,6000,12288,1,460,,LS,Running,100,400,110\n"
               "b,6000,12288,2,1000,V100M16|V100M32,LS,Running,150,250,\n"
               "c,6000,12288,0,0,,LS,Running,90,400,95\n",
-              &jobs);
-    assert_int_equal(jobs.n, 2);
-    assert_int_equal(jobs.passed_over, 1);
-    assert_job(&jobs, 0, "a", 0, 290, 290, "aliyun.com/gpu-mem", 460);
-    assert_job(&jobs, 1, "b", 50, 100, 100, "nvidia.com/gpu", 2);
-    assert_string_equal(jobs.ask[jobs.job[1].ask].models, "V100M16|V100M32");
-    sl_workload_free(&jobs);
+              jobs);
+    assert_int_equal(jobs->n, 2);
+    assert_int_equal(jobs->passed_over, 1);
+    assert_job(jobs, 0, "a", 0, 290, 290, "aliyun.com/gpu-mem", 460);
+    assert_job(jobs, 1, "b", 50, 100, 100, "nvidia.com/gpu", 2);
+    assert_string_equal(jobs->ask[jobs->job[1].ask].models, "V100M16|V100M32");
 }
 
-TEST_THAT(philly_counts_milliseconds_and_splits_jobs_wider_than_a_node)
+TEST_ALONE(philly_counts_milliseconds_and_splits_jobs_wider_than_a_node)
 {
     struct sl_workload jobs;
     read_jobs("philly",
@@ -120,7 +116,7 @@ TEST_THAT(philly_counts_milliseconds_and_splits_jobs_wider_than_a_node)
     sl_workload_free(&jobs);
 }
 
-TEST_THAT(adaptdl_draws_run_times_by_application_unless_they_are_there)
+TEST_ALONE(adaptdl_draws_run_times_by_application_unless_they_are_there)
 {
     struct sl_workload jobs;
     read_jobs("adaptdl",
@@ -140,23 +136,21 @@ TEST_THAT(adaptdl_draws_run_times_by_application_unless_they_are_there)
     sl_workload_free(&jobs);
 }
 
-TEST_THAT(equal_submissions_stay_in_the_order_of_the_file)
+TEST_ON(struct sl_workload *jobs, equal_submissions_stay_in_the_order_of_the_file)
 {
-    struct sl_workload jobs;
     char text[20000] = "name,submit,duration\n";
     size_t at = strlen(text);
     for (int i = 0; i < 500; i++) {
         at += (size_t)snprintf(text + at, sizeof(text) - at, "j%03d,%d,1\n", i, 3 - i % 4);
     }
-    read_jobs("csv", text, &jobs);
-    assert_int_equal(jobs.n, 500);
-    for (size_t i = 1; i < jobs.n; i++) {
-        assert_true(jobs.job[i - 1].submit_us <= jobs.job[i].submit_us);
-        if (jobs.job[i - 1].submit_us == jobs.job[i].submit_us) {
-            assert_true(strcmp(jobs.job[i - 1].name, jobs.job[i].name) < 0);
+    read_jobs("csv", text, jobs);
+    assert_int_equal(jobs->n, 500);
+    for (size_t i = 1; i < jobs->n; i++) {
+        assert_true(jobs->job[i - 1].submit_us <= jobs->job[i].submit_us);
+        if (jobs->job[i - 1].submit_us == jobs->job[i].submit_us) {
+            assert_true(strcmp(jobs->job[i - 1].name, jobs->job[i].name) < 0);
         }
     }
-    sl_workload_free(&jobs);
 }
 
 static void assert_refused(const char *format, const char *text, const char *place,
@@ -174,7 +168,7 @@ static void assert_refused(const char *format, const char *text, const char *pla
     sl_workload_free(&jobs);
 }
 
-TEST_THAT(errors_name_file_line_column_and_field)
+TEST_ALONE(errors_name_file_line_column_and_field)
 {
     assert_refused("csv", "submit,duration\n0,5\n1,soon\n", ":3:3: ",
                    "duration: expected seconds, or a duration such as 1h30m, found \"soon\"");
@@ -197,7 +191,7 @@ TEST_THAT(errors_name_file_line_column_and_field)
                    ":2:5: ", "application: expected imagenet, yolov3");
 }
 
-TEST_THAT(csv_takes_dates_and_passes_over_what_asks_for_nothing)
+TEST_ALONE(csv_takes_dates_and_passes_over_what_asks_for_nothing)
 {
     struct sl_workload jobs;
     read_jobs("csv",
@@ -213,7 +207,7 @@ TEST_THAT(csv_takes_dates_and_passes_over_what_asks_for_nothing)
                    ":2:1: ", "submit: expected seconds, or a time such as 2026-11-21 12:38:09");
 }
 
-TEST_THAT(csv_says_which_jobs_one_waits_for)
+TEST_ALONE(csv_says_which_jobs_one_waits_for)
 {
     struct sl_workload jobs;
     read_jobs("csv",
@@ -237,13 +231,11 @@ TEST_THAT(csv_says_which_jobs_one_waits_for)
                    ":2:7: ", "after: \"a\": more than 16 names");
 }
 
-TEST_THAT(a_format_that_is_not_known_lists_those_there_are)
+TEST_ON(struct sl_workload *jobs, a_format_that_is_not_known_lists_those_there_are)
 {
-    struct sl_workload jobs;
-    sl_workload_init(&jobs);
-    assert_int_equal(sl_trace_read("slurm:x.csv", &how, &jobs, &error), -1);
+    sl_workload_init(jobs);
+    assert_int_equal(sl_trace_read("slurm:x.csv", &how, jobs, &error), -1);
     assert_non_null(strstr(error.message, "a format of openb, philly, adaptdl, csv"));
-    assert_int_equal(sl_trace_read("jobs.csv", &how, &jobs, &error), -1);
+    assert_int_equal(sl_trace_read("jobs->csv", &how, jobs, &error), -1);
     assert_non_null(strstr(error.message, "expected FORMAT:FILE"));
-    sl_workload_free(&jobs);
 }
