@@ -74,4 +74,10 @@ const char *sl_reason_remedy(enum sl_reason reason);
 size_t sl_verdict_text(const struct sl_verdict *verdict, const struct sl_ask *ask,
                        const char *malformed, char *out, size_t size);
 
+/* The same of all nodes of a cluster that have the reason, in one sentence for the pod's owner:
+ * sum has what was asked, what is free and what there is on all of them (of EXCEEDS_NODE on the one
+ * that has most), and the largest of any. */
+size_t sl_verdicts_text(const struct sl_verdict *sum, size_t nodes, const struct sl_ask *ask,
+                        const char *malformed, char *out, size_t size);
+
 #endif
