@@ -201,14 +201,14 @@ static void random_config(struct sl_config *config)
     }
 }
 
-static void check_round_trip(const struct sl_config *config, bool comments)
+static void check_round_trip(const struct sl_config *config)
 {
     struct sl_buf out;
     struct sl_config again;
     struct sl_error err = {0};
     sl_buf_init(&out, 65536);
     memset(&again, 0, sizeof(again));
-    sl_config_print(config, comments, &out);
+    sl_config_print(config, &out);
     assert_int_equal(out.failed, SL_BUF_OK);
     if (sl_config_parse("printed", out.data, out.len, &again, NULL, &err) != 0) {
         fail_msg("%u:%u: %s: %s\nin\n%.*s", err.line, err.column, err.field, err.message,
@@ -237,11 +237,10 @@ TEST_THAT(what_is_printed_reads_back_to_the_same)
 {
     struct sl_config config;
     sl_config_defaults(&config);
-    check_round_trip(&config, false);
-    check_round_trip(&config, true);
+    check_round_trip(&config);
     for (int i = 0; i < 500; i++) {
         random_config(&config);
-        check_round_trip(&config, i % 2 == 0);
+        check_round_trip(&config);
     }
 }
 
@@ -380,24 +379,6 @@ TEST_THAT(a_reload_of_everything_changes_what_needs_no_restart_and_names_the_res
     assert_int_equal(sl_config_keep(&running, &other, cut, sizeof(cut)), expected);
     assert_int_equal(strlen(cut), sizeof(cut) - 1);
     assert_memory_equal(kept, cut, sizeof(cut) - 1);
-}
-
-TEST_THAT(the_reference_page_is_up_to_date)
-{
-    static char page[65536];
-    struct sl_buf out;
-    FILE *file = fopen(SL_SOURCE_DIR "/docs/configuration.md", "rb");
-    assert_non_null(file);
-    size_t len = fread(page, 1, sizeof(page), file);
-    assert_int_equal(fclose(file), 0);
-    sl_buf_init(&out, sizeof(page));
-    sl_config_reference(&out);
-    assert_int_equal(out.failed, SL_BUF_OK);
-    if (len != out.len || memcmp(page, out.data, len) != 0) {
-        fail_msg("docs/configuration.md is not what the table of keys says; make it anew: "
-                 "sliced --print-config-reference > docs/configuration.md");
-    }
-    sl_buf_free(&out);
 }
 
 /* What the schema takes is tried with helm, on the chart's values. */
