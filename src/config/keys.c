@@ -411,8 +411,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
              "the plugin told to use it."},
 
     {"telemetry.url", SL_KEY_URL, .restart = true, .text = true, AT(telemetry.url), .string = "",
-     .help = "URL of Prometheus, as http://prometheus.monitoring:9090 or https://...; with "
-             "telemetry.exporters empty too nothing is measured."},
+     .help =
+         "URL of Prometheus, as http://prometheus.monitoring:9090 or https://...; where this and "
+         "telemetry.exporters are empty, nothing is measured."},
     {"telemetry.exporters", SL_KEY_URL, .restart = true, .text = true, AT(telemetry.exporters),
      .string = "",
      .help = "In place of Prometheus: URL of dcgm-exporter's page on each node, as "
