@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "util/timestamp.h"
 #include "sim/input/trace.h"
 #include "sim/output/plot.h"
 #include "sim/output/report.h"
 #include "sim/play/experiment.h"
 #include "sliced/timeout.h"
 #include "util/clock.h"
+#include "util/timestamp.h"
 
 enum { DECISIONS_MAX_BYTES = 1 << 30 };
 

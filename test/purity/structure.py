@@ -1,8 +1,8 @@
-"""The structure of src as the sources and objects have it, and the rules that it keeps.
+"""The structure of the sources as they and the objects have it, and the rules that it keeps.
 
-A library is a folder of src, a room a folder in it with .c or .h files. Both orders are stated once,
+A library is a folder of src, or evidence, a room a folder in it with .c or .h files. Both orders are stated once,
 where the build reads them: sl_add_library(NAME LINK lib... ROOMS room...) says what a library may
-use, and its rooms with each behind those it uses. Rooms are named by their path below src.
+use, and its rooms with each behind those it uses. Rooms are named by their path below src, those of evidence by theirs from the root.
 """
 
 import re
@@ -10,6 +10,7 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
+FOLDERS = ("src", "evidence")  # that hold our C; what is public of it is in include
 FILES_MAX = 20  # files of a room are fewer
 LINES_MAX = 700  # lines of a file are fewer
 
@@ -22,16 +23,22 @@ class Library:
 
 
 def read_libraries(root):
-    """{name: Library} in the order in which src/CMakeLists.txt adds them."""
+    """{name: Library} in the order in which src/CMakeLists.txt adds them, then evidence."""
     text = (root / "src/CMakeLists.txt").read_text(encoding="utf-8")
     libraries = {}
-    for name in re.search(r"foreach\(\w+ ([^)]*)\)", text).group(1).split():
-        text = (root / "src" / name / "CMakeLists.txt").read_text(encoding="utf-8")
+    names = re.search(r"foreach\(\w+ ([^)]*)\)", text).group(1).split()
+    for name in names + [name for name in FOLDERS if name != "src" and (root / name).is_dir()]:
+        text = (root / folder_of(name) / "CMakeLists.txt").read_text(encoding="utf-8")
         words = re.search(rf"sl_add_library\({name}\b([^)]*)\)", text).group(1).split()
         rooms = words[words.index("ROOMS") + 1:] if "ROOMS" in words else []
         links = [word[3:] for word in words if word.startswith("sl_")]
         libraries[name] = Library(name, links, [f"{name}/{room}" for room in rooms])
     return libraries
+
+
+def folder_of(room):
+    """src/core/place of core/place"""
+    return room if room.split("/")[0] in FOLDERS else f"src/{room}"
 
 
 def may_use(libraries, name):
@@ -43,14 +50,19 @@ def may_use(libraries, name):
 
 
 def read_sources(root):
-    """{path: text} of src and of the public headers."""
-    paths = [p for folder in ("include", "src") for p in sorted((root / folder).rglob("*.[ch]"))]
+    """{path: text} of our C, tests aside, and of the public headers."""
+    paths = [p for folder in ("include", *FOLDERS) for p in sorted((root / folder).rglob("*.[ch]"))]
     return {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
 
 
 def room_of(path):
     """core/place of src/core/place/fit.c"""
-    return str(Path(path).parent.relative_to("src"))
+    return str(Path(path).parent).removeprefix("src/")
+
+
+def notes_of(root):
+    """The rooms that have a README.md."""
+    return {room_of(p.relative_to(root)) for folder in FOLDERS for p in (root / folder).rglob("README.md")}
 
 
 def circles(graph):
@@ -206,7 +218,7 @@ def wrong_rooms(sources, libraries, notes):
     """notes: the folders that have a README.md."""
     files, wrong = defaultdict(list), []
     for path, text in sources.items():
-        if path.startswith("src/"):
+        if not path.startswith("include/"):
             files[room_of(path)].append(path)
         lines = text.count("\n")
         if lines >= LINES_MAX:
@@ -215,15 +227,15 @@ def wrong_rooms(sources, libraries, notes):
         library = room.split("/")[0]
         ordered = libraries[library].rooms if library in libraries else None
         if ordered is None:
-            wrong.append(f"src/{room}: src/CMakeLists.txt does not add it")
+            wrong.append(f"{folder_of(room)}: src/CMakeLists.txt does not add it")
         elif ordered and room not in ordered and room not in (library, library + "/main"):
-            wrong.append(f"src/{room}: src/{library}/CMakeLists.txt has no such room")
+            wrong.append(f"{folder_of(room)}: {folder_of(library)}/CMakeLists.txt has no such room")
         if len(paths) >= FILES_MAX:
-            wrong.append(f"src/{room}: {len(paths)} files, fewer than {FILES_MAX} expected")
+            wrong.append(f"{folder_of(room)}: {len(paths)} files, fewer than {FILES_MAX} expected")
     told = {room for room in files if not room.endswith("/main")} | set(libraries)
-    wrong += [f"src/{room}: has no README.md that says what it is for" for room in told - notes]
+    wrong += [f"{folder_of(room)}: has no README.md that says what it is for" for room in told - notes]
     for library in libraries.values():
-        wrong += [f"src/{room}: is not there, but in src/{library.name}/CMakeLists.txt"
+        wrong += [f"{folder_of(room)}: is not there, but in {folder_of(library.name)}/CMakeLists.txt"
                   for room in library.rooms if room not in files]
     return sorted(wrong)
 

@@ -275,8 +275,7 @@ static void a_wrong_option_says_what_was_meant(void **state)
         {"run", "--quiet=1", NULL, "--quiet takes no value"},
         {"run", "jobs.csv", NULL, "unexpected \"jobs.csv\""},
         {"simulate", NULL, NULL,
-         "unknown command \"simulate\"; expected run, reproduce, help or "
-         "version"},
+         "unknown command \"simulate\"; expected run, help or version"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *argv[] = {"slicesim", cases[i][0], cases[i][1], cases[i][2]};

@@ -1,0 +1,173 @@
+/* Park et al., Table III: 2, 4, 6 and 8 training processes on two A30, one after another (batch),
+ * one on each GPU (GPU parallel), and on eight instances 1g.6gb (MIG parallel). */
+#include <stdio.h>
+
+#include "evidence/reproduce.h"
+#include "sim/output/report.h"
+#include "sim/play/experiment.h"
+#include "util/time.h"
+
+enum { WAYS = 3, STEPS = 4 };
+
+static const int processes[STEPS] = {2, 4, 6, 8};
+
+static const struct way {
+    const char *name;
+    const char *gpus;
+    const char *resource;
+    int at_once;        /* how many run at the same time */
+    int seconds[STEPS]; /* in the paper: until the last process has ended */
+} ways[WAYS] = {
+    {"batch", "1", "nvidia.com/gpu", 1, {34 * 60 + 58, 64 * 60 + 42, 87 * 60 + 4, 122 * 60 + 28}},
+    {"GPU parallel",
+     "1x2:A30",
+     "nvidia.com/gpu",
+     2,
+     {17 * 60 + 43, 36 * 60 + 4, 52 * 60 + 51, 69 * 60 + 13}},
+    {"MIG parallel",
+     "1x2:A30:1g.6gb*4",
+     "nvidia.com/mig-1g.6gb",
+     8,
+     {21 * 60 + 9, 21 * 60 + 46, 21 * 60 + 55, 24 * 60 + 27}},
+};
+
+/* How long one process took: the published total over the rounds it took, the mean of the four. */
+static double service_s(const struct way *way)
+{
+    double sum = 0;
+    for (int i = 0; i < STEPS; i++) {
+        int rounds = (processes[i] + way->at_once - 1) / way->at_once;
+        sum += (double)way->seconds[i] / rounds;
+    }
+    return sum / STEPS;
+}
+
+static int way_run(const struct way *way, int n, const struct sl_fleet *fleet, double *makespan,
+                   struct sl_error *err)
+{
+    struct sl_policy policy;
+    struct sl_workload workload;
+    struct sl_sim_run run = {.n = 0};
+    struct sl_result result = {.jobs = 0};
+    sl_workload_init(&workload);
+    int rc = sl_policy_parse(SL_STR("fifo"), &policy, err);
+    for (int i = 0; i < n && rc == 0; i++) {
+        const struct sl_trace_job facts = {
+            .resource = sl_str_of(way->resource),
+            .count = 1,
+            .run_us = (int64_t)(service_s(way) + 0.5) * SL_SECOND_US,
+        };
+        rc = sl_workload_add(&workload, &facts, err);
+    }
+    if (rc == 0) {
+        rc = sl_workload_finish(&workload, err);
+    }
+    if (rc == 0) {
+        const struct sl_sim_input input = {
+            .workload = &workload, .fleet = fleet, .engine = &policy.engine};
+        rc = sl_sim_run(&input, &run, err);
+    }
+    if (rc == 0) {
+        rc = sl_result_of(&workload, &run, &result, NULL, err);
+        *makespan = result.makespan;
+    }
+    sl_sim_run_free(&run);
+    sl_workload_free(&workload);
+    return rc;
+}
+
+static int simulate_way(const struct way *way, double makespan[STEPS], struct sl_error *err)
+{
+    struct sl_fleet fleet;
+    sl_fleet_init(&fleet);
+    int rc = sl_fleet_gpus(&fleet, way->gpus, err) < 0 ? -1 : sl_fleet_finish(&fleet, err);
+    for (int i = 0; i < STEPS && rc == 0; i++) {
+        rc = way_run(way, processes[i], &fleet, &makespan[i], err);
+    }
+    sl_fleet_free(&fleet);
+    return rc;
+}
+
+static void put_time(struct sl_columns *columns, size_t column, double seconds)
+{
+    int s = (int)(seconds + 0.5);
+    sl_columns_put(columns, column, "%d:%02d", s / 60, s % 60);
+}
+
+static void print_table(double makespan[WAYS][STEPS], struct sl_buf *out)
+{
+    struct sl_columns columns;
+    sl_columns_init(&columns, 3 + STEPS);
+    sl_columns_row(&columns);
+    sl_columns_put(&columns, 2, "one process");
+    for (size_t i = 0; i < STEPS; i++) {
+        sl_columns_put(&columns, 3 + i, "%d processes", processes[i]);
+    }
+    for (size_t w = 0; w < WAYS; w++) {
+        sl_columns_row(&columns);
+        sl_columns_put(&columns, 0, "%s", ways[w].name);
+        sl_columns_put(&columns, 1, "paper");
+        for (size_t i = 0; i < STEPS; i++) {
+            put_time(&columns, 3 + i, ways[w].seconds[i]);
+        }
+        sl_columns_row(&columns);
+        sl_columns_put(&columns, 1, "here");
+        put_time(&columns, 2, service_s(&ways[w]));
+        for (size_t i = 0; i < STEPS; i++) {
+            put_time(&columns, 3 + i, makespan[w][i]);
+        }
+        sl_columns_row(&columns);
+        sl_columns_put(&columns, 1, "here/paper");
+        for (size_t i = 0; i < STEPS; i++) {
+            sl_columns_put(&columns, 3 + i, "%.2f", makespan[w][i] / ways[w].seconds[i]);
+        }
+    }
+    sl_buf_puts(out, "MIG against sharing (Park et al., Table III): processes on two A30, minutes "
+                     "until the\nlast has ended; one process takes what the paper's totals come to "
+                     "a round\n\n");
+    sl_columns_print(&columns, out);
+    sl_buf_printf(out,
+                  "\n8 processes, MIG parallel against batch: %.1fx in the paper, %.1fx here; "
+                  "against GPU\nparallel: %.1fx and %.1fx\n",
+                  (double)ways[0].seconds[3] / ways[2].seconds[3], makespan[0][3] / makespan[2][3],
+                  (double)ways[1].seconds[3] / ways[2].seconds[3], makespan[1][3] / makespan[2][3]);
+}
+
+static void print_rows(double makespan[WAYS][STEPS], bool json, struct sl_buf *out)
+{
+    sl_buf_puts(out, json ? "{\"experiment\": \"mig\", \"rows\": [\n"
+                          : "way,processes,paper_s,here_s\n");
+    for (size_t w = 0; w < WAYS; w++) {
+        for (size_t i = 0; i < STEPS; i++) {
+            bool last = w + 1 == WAYS && i + 1 == STEPS;
+            if (json) {
+                sl_buf_printf(out,
+                              "  {\"way\": \"%s\", \"processes\": %d, \"paper\": %d, \"here\": "
+                              "%.6f}%s\n",
+                              ways[w].name, processes[i], ways[w].seconds[i], makespan[w][i],
+                              last ? "" : ",");
+            } else {
+                sl_buf_printf(out, "%s,%d,%d,%.6f\n", ways[w].name, processes[i],
+                              ways[w].seconds[i], makespan[w][i]);
+            }
+        }
+    }
+    sl_buf_puts(out, json ? "]}\n" : "");
+}
+
+int sl_reproduce_mig(const struct sl_reproduce_options *options, struct sl_buf *out,
+                     struct sl_error *err)
+{
+    double makespan[WAYS][STEPS] = {{0}};
+    for (size_t w = 0; w < WAYS; w++) {
+        if (simulate_way(&ways[w], makespan[w], err) < 0) {
+            return -1;
+        }
+    }
+    if (options->output == SL_OUTPUT_TABLE) {
+        print_table(makespan, out);
+    } else {
+        print_rows(makespan, options->output == SL_OUTPUT_JSON, out);
+    }
+    return 0;
+}
