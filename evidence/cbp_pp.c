@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codec/stream/json.h"
-#include "evidence/reproduce.h"
-#include "sim/output/report.h"
+#include <jansson.h>
+
+#include "evidence/experiments.h"
+#include "evidence/shape/data.h"
 #include "sliced/harvest.h"
 
 enum {
@@ -18,6 +19,7 @@ enum {
     NAME_MAX_LEN = 128,
     PATH_TEXT = 4096,
     RUNS_MAX = 32,
+    NUMBERS = 4, /* that were logged of a decision */
 };
 
 static const char file_name[] = "cbp_pp_accept_golden.json";
@@ -35,262 +37,122 @@ struct decision {
 
 struct log {
     struct decision *decision;
-    size_t n, cap;
+    size_t n;
 };
 
 /* ---- reading ---- */
 
-enum field { OTHER, POD, BY, FILE_NAME, COV, P80, AC, PRED, USED, FREE };
-
-struct reader {
-    struct log *log;
-    unsigned depth;
-    enum field field; /* of the value that comes */
-    int32_t window[WINDOW_MAX];
-    size_t n;
-};
-
-static enum field field_of(struct sl_str key)
+/* The member's number; NAN where it was not logged. */
+static int take_number(const json_t *object, const char *name, double *out, struct sl_error *err)
 {
-    static const char *const names[] = {"",    "pod", "by",   "file", "cov",
-                                        "p80", "ac",  "pred", "used", "free"};
-    for (enum field f = POD; f <= FREE; f++) {
-        if (sl_str_eq(key, sl_str_of(names[f]))) {
-            return f;
-        }
-    }
-    return OTHER;
+    const json_t *value = json_object_get(object, name);
+    *out = json_is_number(value) ? json_number_value(value) : NAN;
+    return value == NULL || json_is_null(value) || json_is_number(value)
+               ? 0
+               : sl_error_set(err, SL_ERR_TYPE, "%s: expected a number", name);
 }
 
-static int add_decision(struct log *log, struct sl_error *err)
+static int take_text(const json_t *object, const char *name, char *out, size_t size,
+                     struct sl_error *err)
 {
-    if (log->n == DECISIONS_MAX) {
-        return sl_error_set(err, SL_ERR_LIMIT, "more than %d decisions", DECISIONS_MAX);
+    const json_t *value = json_object_get(object, name);
+    if (value != NULL && !json_is_null(value) && !json_is_string(value)) {
+        return sl_error_set(err, SL_ERR_TYPE, "%s: expected a string", name);
     }
-    if (log->n == log->cap) {
-        size_t cap = log->cap == 0 ? 64 : log->cap * 2;
-        struct decision *grown = realloc(log->decision, cap * sizeof(*grown));
-        if (grown == NULL) {
-            return sl_error_nomem(err);
-        }
-        log->decision = grown;
-        log->cap = cap;
-    }
-    log->decision[log->n++] = (struct decision){.cov = NAN, .p80 = NAN, .ac = NAN, .pred = NAN};
+    (void)snprintf(out, size, "%s", json_is_string(value) ? json_string_value(value) : "");
     return 0;
 }
 
-static struct decision *decision_of(struct reader *reader)
+/* The member's samples, n of them; *out stays NULL where they were not logged. */
+static int take_window(const json_t *object, const char *name, int32_t **out, size_t *n,
+                       struct sl_error *err)
 {
-    return &reader->log->decision[reader->log->n - 1];
-}
-
-static int take_text(struct reader *reader, struct sl_str text, struct sl_error *err)
-{
-    struct decision *decision = decision_of(reader);
-    bool by = reader->field == BY;
-    char *out = by ? decision->by : reader->field == POD ? decision->pod : decision->file;
-    size_t size = by ? sizeof(decision->by) : NAME_MAX_LEN;
-    if (by && !sl_str_eq(text, SL_STR("CBP")) && !sl_str_eq(text, SL_STR("PP")) &&
-        !sl_str_eq(text, SL_STR("no"))) {
-        return sl_error_set(err, SL_ERR_FIELD, "by: expected CBP, PP or no");
+    const json_t *value = json_object_get(object, name);
+    if (value == NULL || json_is_null(value)) {
+        return 0;
     }
-    (void)snprintf(out, size, "%.*s", (int)(text.len < size ? text.len : size - 1), text.s);
-    return 0;
-}
-
-/* What is null was not logged; by no rule means not accepted. */
-static int take_null(struct reader *reader, struct sl_error *err)
-{
-    if (reader->depth != 2) {
-        return sl_error_set(err, SL_ERR_TYPE, "expected a number");
+    *n = json_array_size(value);
+    if (!json_is_array(value) || *n > WINDOW_MAX) {
+        return sl_error_set(err, SL_ERR_TYPE, "%s: expected a list of at most %d numbers", name,
+                            WINDOW_MAX);
     }
-    return reader->field == BY ? take_text(reader, SL_STR("no"), err) : 0;
-}
-
-static int decision_check(const struct decision *decision, struct sl_error *err)
-{
-    if (decision->by[0] == '\0') {
-        return sl_error_set(err, SL_ERR_FIELD, "by: expected CBP, PP or no, found nothing");
-    }
-    if (decision->used == NULL && decision->free == NULL) {
-        return sl_error_set(err, SL_ERR_FIELD, "expected the window, used or free");
-    }
-    return 0;
-}
-
-static int take_number(struct reader *reader, struct sl_str text, struct sl_error *err)
-{
-    char digits[64];
-    struct decision *decision = decision_of(reader);
-    if (text.len >= sizeof(digits)) {
-        return sl_error_set(err, SL_ERR_TYPE, "expected a number of fewer than 64 digits");
-    }
-    (void)snprintf(digits, sizeof(digits), "%.*s", (int)text.len, text.s);
-    double value = strtod(digits, NULL);
-    switch (reader->field) {
-    case COV:
-        decision->cov = value;
-        break;
-    case P80:
-        decision->p80 = value;
-        break;
-    case AC:
-        decision->ac = value;
-        break;
-    case PRED:
-        decision->pred = value;
-        break;
-    case USED:
-    case FREE:
-        if (reader->n == WINDOW_MAX || value < 0 || value > INT32_MAX) {
-            return sl_error_set(err, SL_ERR_LIMIT, "expected at most %d samples of 0 MiB and more",
-                                WINDOW_MAX);
-        }
-        reader->window[reader->n++] = (int32_t)value;
-        break;
-    default:
-        break;
-    }
-    return 0;
-}
-
-static int take_window(struct reader *reader, struct sl_error *err)
-{
-    struct decision *decision = decision_of(reader);
-    int32_t **out = reader->field == USED ? &decision->used : &decision->free;
-    size_t *n = reader->field == USED ? &decision->n_used : &decision->n_free;
-    free(*out);
-    *out = malloc((reader->n + 1) * sizeof(**out));
+    *out = malloc((*n + 1) * sizeof(**out));
     if (*out == NULL) {
         return sl_error_nomem(err);
     }
-    memcpy(*out, reader->window, reader->n * sizeof(**out));
-    *n = reader->n;
-    reader->n = 0;
+    for (size_t i = 0; i < *n; i++) {
+        double sample = json_number_value(json_array_get(value, i));
+        if (!json_is_number(json_array_get(value, i)) || sample < 0 || sample > INT32_MAX) {
+            return sl_error_set(err, SL_ERR_FIELD, "%s: expected samples of 0 MiB and more", name);
+        }
+        (*out)[i] = (int32_t)sample;
+    }
     return 0;
 }
 
-static int open_array(struct reader *reader, struct sl_error *err)
+static int decision_read(const json_t *object, struct decision *out, struct sl_error *err)
 {
-    bool window = reader->depth == 2 && (reader->field == USED || reader->field == FREE);
-    if (reader->depth > 0 && !window) {
-        return reader->depth == 2 ? SL_EVENT_SKIP
-                                  : sl_error_set(err, SL_ERR_TYPE, "expected a list of objects");
+    const json_t *by = json_object_get(object, "by");
+    if (take_text(object, "pod", out->pod, sizeof(out->pod), err) < 0 ||
+        take_text(object, "file", out->file, sizeof(out->file), err) < 0 ||
+        take_text(object, "by", out->by, sizeof(out->by), err) < 0 ||
+        take_number(object, "cov", &out->cov, err) < 0 ||
+        take_number(object, "p80", &out->p80, err) < 0 ||
+        take_number(object, "ac", &out->ac, err) < 0 ||
+        take_number(object, "pred", &out->pred, err) < 0 ||
+        take_window(object, "used", &out->used, &out->n_used, err) < 0 ||
+        take_window(object, "free", &out->free, &out->n_free, err) < 0) {
+        return -1;
     }
-    reader->depth++;
-    return SL_EVENT_GO;
+    if (json_is_null(by)) {
+        (void)snprintf(out->by, sizeof(out->by), "no"); /* by no rule: not accepted */
+    }
+    if (strcmp(out->by, "CBP") != 0 && strcmp(out->by, "PP") != 0 && strcmp(out->by, "no") != 0) {
+        return sl_error_set(err, SL_ERR_FIELD, "by: expected CBP, PP or no");
+    }
+    return out->used != NULL || out->free != NULL
+               ? 0
+               : sl_error_set(err, SL_ERR_FIELD, "expected the window, used or free");
 }
 
-static int fail_type(const struct reader *reader, struct sl_error *err)
+static int decisions_read(const json_t *list, struct log *log, struct sl_error *err)
 {
-    bool text = reader->field >= POD && reader->field <= FILE_NAME;
-    bool window = reader->field == USED || reader->field == FREE;
-    return sl_error_set(err, SL_ERR_TYPE, "expected a %s",
-                        reader->depth < 2              ? "list of objects"
-                        : text                         ? "string"
-                        : window && reader->depth == 2 ? "list of numbers"
-                                                       : "number");
-}
-
-/* The text is [{decision}, ...]: depth 1 within the list, 2 within a decision, 3 in a window. */
-static int receive(void *context, const struct sl_event *event, struct sl_error *err)
-{
-    struct reader *reader = context;
-    switch (event->type) {
-    case SL_EVENT_ARRAY:
-        return open_array(reader, err);
-    case SL_EVENT_OBJECT:
-        if (reader->depth != 1) {
-            return reader->depth == 2 && reader->field == OTHER
-                       ? SL_EVENT_SKIP
-                       : sl_error_set(err, SL_ERR_TYPE, "expected a list of objects");
-        }
-        reader->depth++;
-        return add_decision(reader->log, err) < 0 ? SL_EVENT_FAIL : SL_EVENT_GO;
-    case SL_EVENT_ARRAY_END:
-        reader->depth--;
-        return reader->depth == 2 ? take_window(reader, err) : SL_EVENT_GO;
-    case SL_EVENT_OBJECT_END:
-        reader->depth--;
-        return decision_check(decision_of(reader), err);
-    case SL_EVENT_KEY:
-        reader->field = field_of(event->text);
-        return reader->field == OTHER ? SL_EVENT_SKIP : SL_EVENT_GO;
-    case SL_EVENT_STRING:
-        return reader->depth == 2 && reader->field >= POD && reader->field <= FILE_NAME
-                   ? take_text(reader, event->text, err)
-                   : fail_type(reader, err);
-    case SL_EVENT_NUMBER:
-        return (reader->depth == 2 && reader->field >= COV && reader->field < USED) ||
-                       reader->depth == 3
-                   ? take_number(reader, event->text, err)
-                   : fail_type(reader, err);
-    case SL_EVENT_NULL:
-        return take_null(reader, err);
-    case SL_EVENT_DOCUMENT_END:
-        return SL_EVENT_GO;
-    default:
-        return fail_type(reader, err);
+    size_t n = json_array_size(list);
+    if (n == 0 || n > DECISIONS_MAX) {
+        return sl_error_set(err, SL_ERR_FIELD, "expected a list of 1 to %d decisions",
+                            DECISIONS_MAX);
     }
-}
-
-/* The folder itself, or its ferikoglou/. */
-static FILE *open_log(const char *folder, char *path, struct sl_error *err)
-{
-    static const char *const places[] = {"ferikoglou/", ""};
-    if (folder == NULL) {
-        sl_error_set(err, SL_ERR_NOTFOUND, "needs --data FOLDER with ferikoglou/%s", file_name);
-        return NULL;
+    log->decision = calloc(n, sizeof(*log->decision));
+    if (log->decision == NULL) {
+        return sl_error_nomem(err);
     }
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        (void)snprintf(path, PATH_TEXT, "%s/%s%s", folder, places[i], file_name);
-        FILE *file = fopen(path, "re");
-        if (file != NULL) {
-            return file;
+    for (; log->n < n; log->n++) {
+        if (decision_read(json_array_get(list, log->n), &log->decision[log->n], err) < 0) {
+            struct sl_error said = *err;
+            log->n++; /* it may hold a window */
+            return sl_error_set(err, said.code, "decision %zu: %s", log->n, said.message);
         }
     }
-    sl_error_set(err, SL_ERR_NOTFOUND, "no ferikoglou/%s in %s", file_name, folder);
-    return NULL;
+    return 0;
 }
 
 static int log_read(struct log *log, const char *folder, struct sl_error *err)
 {
-    static const struct sl_text_limits limits = {
-        .max_bytes = 1 << 30, .max_string = 4096, .max_depth = 16};
     char path[PATH_TEXT];
-    char chunk[16384];
-    FILE *file = open_log(folder, path, err);
-    struct reader *reader = calloc(1, sizeof(*reader));
-    struct sl_json *json = sl_json_new(&limits, receive, reader);
-    int rc = -1;
-    if (file == NULL) {
-        goto done;
+    json_error_t wrong;
+    if (sl_ferikoglou_path(folder, file_name, path, sizeof(path), err) < 0) {
+        return -1;
     }
-    if (reader == NULL || json == NULL) {
-        (void)sl_error_nomem(err);
-        goto done;
+    json_t *list = json_load_file(path, 0, &wrong);
+    if (list == NULL) {
+        return sl_error_set(err, SL_ERR_SYNTAX, "%s:%d:%d: %s", path, wrong.line, wrong.column,
+                            wrong.text);
     }
-    reader->log = log;
-    size_t got = 0;
-    rc = 0;
-    while (rc == 0 && (got = fread(chunk, 1, sizeof(chunk), file)) > 0) {
-        rc = sl_json_feed(json, chunk, got, err);
-    }
-    if (rc == 0 && ferror(file) != 0) {
-        rc = sl_error_set(err, SL_ERR_SYSTEM, "cannot read %s", path);
-    }
-    rc = rc < 0 ? rc : sl_json_finish(json, err);
-    if (rc < 0 && err->line > 0) {
+    int rc = decisions_read(list, log, err);
+    json_decref(list);
+    if (rc < 0) {
         struct sl_error said = *err;
-        rc = sl_error_set(err, said.code, "%s:%u:%u: %s", file_name, said.line, said.column,
-                          said.message);
-    }
-done:
-    sl_json_free(json);
-    free(reader);
-    if (file != NULL) {
-        (void)fclose(file);
+        rc = sl_error_set(err, said.code, "%s: %s", path, said.message);
     }
     return rc;
 }
@@ -302,10 +164,7 @@ struct replay {
     int64_t ask_mib;
     const char *by;     /* "CBP", "PP" or "no" */
     bool same_decision; /* by the same rule as in the log, or by none */
-    int same_p80;       /* 1 or 0; -1: not logged, as below */
-    int same_cov;       /* to six decimals */
-    int same_ac;
-    int same_pred;
+    int same[NUMBERS];  /* percentile, correlation, prediction, variation; -1: not logged */
 };
 
 /* "OVERPROV_100_custom-scheduler.log.gz": 200 % of a job's memory. */
@@ -333,7 +192,7 @@ static void turn_over(const int32_t *from, size_t n, int32_t *out)
 
 static struct replay replay_of(const struct decision *d)
 {
-    struct replay replay = {ask_of(d), "no", false, -1, -1, -1, -1};
+    struct replay replay = {ask_of(d), "no", false, {-1, -1, -1, -1}};
     int32_t turned[WINDOW_MAX];
     const int32_t *used = d->used;
     size_t n = d->n_used;
@@ -342,15 +201,15 @@ static struct replay replay_of(const struct decision *d)
     if (d->free != NULL) {
         turn_over(d->free, d->n_free, turned);
         (void)sl_pp_of(turned, d->n_free, TOTAL_MIB, &pp);
-        replay.same_ac = same(pp.correlation, d->ac, 6);
-        replay.same_pred = isnan(d->pred) ? -1 : trunc(pp.free_mib) == d->pred;
+        replay.same[1] = same(pp.correlation, d->ac, 6);
+        replay.same[2] = isnan(d->pred) ? -1 : trunc(pp.free_mib) == d->pred;
         (void)sl_cbp_of(turned, d->n_free, TOTAL_MIB, &cbp);
-        replay.same_cov = same(cbp.variation, d->cov, 6);
+        replay.same[3] = same(cbp.variation, d->cov, 6);
         used = used == NULL ? turned : used;
         n = d->used == NULL ? d->n_free : n;
     }
     (void)sl_cbp_of(used, n, TOTAL_MIB, &cbp);
-    replay.same_p80 = isnan(d->p80) ? -1 : cbp.used80_mib == (int32_t)d->p80;
+    replay.same[0] = isnan(d->p80) ? -1 : cbp.used80_mib == (int32_t)d->p80;
     if (cbp.room_mib >= replay.ask_mib) {
         replay.by = "CBP";
     } else if (pp.room_mib >= replay.ask_mib) {
@@ -362,44 +221,50 @@ static struct replay replay_of(const struct decision *d)
 
 /* ---- the report ---- */
 
-struct tally {
-    const char *file;
-    int64_t ask_mib;
-    size_t n, by_cbp, by_pp, agreed;
-    size_t p80[2], cov[2], ac[2], pred[2]; /* how many were logged, and are the same */
+enum {
+    LOG,
+    POD,
+    PUBLISHED,
+    HERE,
+    ASK,
+    BY_CBP,
+    BY_PP,
+    ALIKE,
+    FIRST_NUMBER,
+};
+static const struct sl_column columns[] = {
+    [LOG] = {"log", "log"},
+    [POD] = {NULL, "pod"},
+    [PUBLISHED] = {NULL, "published"},
+    [HERE] = {NULL, "here"},
+    [ASK] = {"ask, MiB", "ask"},
+    [BY_CBP] = {"by CBP", NULL},
+    [BY_PP] = {"by PP", NULL},
+    [ALIKE] = {"decided alike", NULL},
+    [FIRST_NUMBER] = {"80th percentile", "samePercentile"},
+    {"correlation", "sameCorrelation"},
+    {"prediction, MiB", "samePrediction"},
+    {"variation", "sameVariation"},
 };
 
-static void count(size_t pair[2], int outcome)
-{
-    pair[0] += outcome >= 0;
-    pair[1] += outcome == 1;
-}
+/* The decisions of one log, or of all. */
+struct tally {
+    const char *file;
+    int64_t ask_mib; /* 0: several */
+    size_t n, by_cbp, by_pp, agreed;
+    size_t logged[NUMBERS];
+    size_t same[NUMBERS];
+};
 
-static void add(struct tally *tally, const struct decision *d, const struct replay *r)
+static void tally_add(struct tally *tally, const struct decision *d, const struct replay *r)
 {
     tally->n++;
     tally->by_cbp += strcmp(d->by, "CBP") == 0;
     tally->by_pp += strcmp(d->by, "PP") == 0;
     tally->agreed += r->same_decision;
-    count(tally->p80, r->same_p80);
-    count(tally->cov, r->same_cov);
-    count(tally->ac, r->same_ac);
-    count(tally->pred, r->same_pred);
-}
-
-static void put_row(struct sl_columns *columns, const struct tally *tally, const char *name)
-{
-    const size_t *const pair[] = {tally->p80, tally->ac, tally->pred, tally->cov};
-    sl_columns_row(columns);
-    sl_columns_put(columns, 0, "%s", name);
-    if (tally->ask_mib > 0) {
-        sl_columns_put(columns, 1, "%lld", (long long)tally->ask_mib);
-    }
-    sl_columns_put(columns, 2, "%zu", tally->by_cbp);
-    sl_columns_put(columns, 3, "%zu", tally->by_pp);
-    sl_columns_put(columns, 4, "%zu of %zu", tally->agreed, tally->n);
-    for (size_t i = 0; i < sizeof(pair) / sizeof(pair[0]); i++) {
-        sl_columns_put(columns, 5 + i, "%zu of %zu", pair[i][1], pair[i][0]);
+    for (size_t i = 0; i < NUMBERS; i++) {
+        tally->logged[i] += r->same[i] >= 0;
+        tally->same[i] += r->same[i] == 1;
     }
 }
 
@@ -417,36 +282,58 @@ static struct tally *tally_of(struct tally *tallies, size_t *n, const struct dec
     return &tallies[(*n)++];
 }
 
-static void write_table(const struct log *log, struct sl_buf *out)
+static void tally_row(struct sl_rows *rows, const struct tally *tally)
 {
-    static const char *const head[] = {"log",         "ask, MiB",        "by CBP",
-                                       "by PP",       "decided alike",   "80th percentile",
-                                       "correlation", "prediction, MiB", "variation"};
+    sl_rows_add(rows, SL_ROW_IN_TABLE);
+    sl_rows_text(rows, LOG, "%s", tally->file);
+    if (tally->ask_mib > 0) {
+        sl_rows_number(rows, ASK, (double)tally->ask_mib);
+    }
+    sl_rows_number(rows, BY_CBP, (double)tally->by_cbp);
+    sl_rows_number(rows, BY_PP, (double)tally->by_pp);
+    sl_rows_text(rows, ALIKE, "%zu of %zu", tally->agreed, tally->n);
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        sl_rows_text(rows, FIRST_NUMBER + i, "%zu of %zu", tally->same[i], tally->logged[i]);
+    }
+}
+
+static void decision_row(struct sl_rows *rows, const struct decision *d, const struct replay *r)
+{
+    sl_rows_add(rows, SL_ROW_IN_DATA);
+    sl_rows_text(rows, LOG, "%s", d->file);
+    sl_rows_text(rows, POD, "%s", d->pod);
+    sl_rows_text(rows, PUBLISHED, "%s", d->by);
+    sl_rows_text(rows, HERE, "%s", r->by);
+    sl_rows_number(rows, ASK, (double)r->ask_mib);
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        if (r->same[i] >= 0) {
+            sl_rows_flag(rows, FIRST_NUMBER + i, r->same[i] == 1);
+        }
+    }
+}
+
+static void fill(const struct log *log, struct sl_rows *rows)
+{
     struct tally runs[RUNS_MAX];
     struct tally all = {.file = "all"};
-    struct sl_columns columns;
     size_t n = 0;
-    for (size_t i = 0; i < log->n; i++) {
-        struct replay replay = replay_of(&log->decision[i]);
-        add(tally_of(runs, &n, &log->decision[i]), &log->decision[i], &replay);
-        add(&all, &log->decision[i], &replay);
-    }
     sl_buf_printf(
-        out,
+        &rows->about,
         "Ferikoglou et al.: pods that their scheduler accepted by CBP or PP, on a V100 of "
         "%d MiB,\nreplayed with the windows that it logged\n\n",
         TOTAL_MIB);
-    sl_columns_init(&columns, sizeof(head) / sizeof(head[0]));
-    sl_columns_row(&columns);
-    for (size_t i = 0; i < columns.n_columns; i++) {
-        sl_columns_put(&columns, i, "%s", head[i]);
+    for (size_t i = 0; i < log->n; i++) {
+        const struct decision *d = &log->decision[i];
+        struct replay replay = replay_of(d);
+        decision_row(rows, d, &replay);
+        tally_add(tally_of(runs, &n, d), d, &replay);
+        tally_add(&all, d, &replay);
     }
     for (size_t i = 0; i < n; i++) {
-        put_row(&columns, &runs[i], runs[i].file);
+        tally_row(rows, &runs[i]);
     }
-    put_row(&columns, &all, "all");
-    sl_columns_print(&columns, out);
-    sl_buf_printf(out,
+    tally_row(rows, &all);
+    sl_buf_printf(&rows->closing,
                   "\nThe four columns on the right: how many of the logged numbers come out the "
                   "same (memory to the MiB, others\nto six decimals). Their scheduler took the "
                   "variation from a query for free memory, logged with PP\nalone; for CBP it is "
@@ -454,52 +341,13 @@ static void write_table(const struct log *log, struct sl_buf *out)
                   all.agreed == all.n ? "yes" : "no");
 }
 
-static const char *word_of(int outcome, bool json)
+static int play(const struct sl_reproduce_options *options, struct sl_rows *rows,
+                struct sl_error *err)
 {
-    if (outcome < 0) {
-        return json ? "null" : "";
-    }
-    return json ? (outcome == 1 ? "true" : "false") : (outcome == 1 ? "yes" : "no");
-}
-
-static void write_rows(const struct log *log, bool json, struct sl_buf *out)
-{
-    sl_buf_puts(out, json ? "{\"experiment\": \"cbp-pp\", \"rows\": [\n"
-                          : "log,pod,published,here,ask_mib,same_percentile,same_correlation,"
-                            "same_prediction,same_variation\n");
-    for (size_t i = 0; i < log->n; i++) {
-        const struct decision *d = &log->decision[i];
-        struct replay r = replay_of(d);
-        sl_buf_puts(out, json ? "  {\"log\": \"" : "");
-        sl_report_json_text(out, d->file);
-        sl_buf_puts(out, json ? "\", \"pod\": \"" : ",");
-        sl_report_json_text(out, d->pod);
-        sl_buf_puts(out, json ? "\", \"published\": \"" : ",");
-        sl_report_json_text(out, d->by);
-        sl_buf_printf(out,
-                      json ? "\", \"here\": \"%s\", \"ask\": %lld, \"samePercentile\": %s, "
-                             "\"sameCorrelation\": %s, \"samePrediction\": %s, "
-                             "\"sameVariation\": %s}%s\n"
-                           : ",%s,%lld,%s,%s,%s,%s%s\n",
-                      r.by, (long long)r.ask_mib, word_of(r.same_p80, json),
-                      word_of(r.same_ac, json), word_of(r.same_pred, json),
-                      word_of(r.same_cov, json), json && i + 1 < log->n ? "," : "");
-    }
-    sl_buf_puts(out, json ? "]}\n" : "");
-}
-
-int sl_reproduce_cbp_pp(const struct sl_reproduce_options *options, struct sl_buf *out,
-                        struct sl_error *err)
-{
-    struct log log = {NULL, 0, 0};
+    struct log log = {NULL, 0};
     int rc = log_read(&log, options->data, err);
-    if (rc == 0 && log.n == 0) {
-        rc = sl_error_set(err, SL_ERR_FIELD, "%s holds no decision", file_name);
-    }
-    if (rc == 0 && options->output == SL_OUTPUT_TABLE) {
-        write_table(&log, out);
-    } else if (rc == 0) {
-        write_rows(&log, options->output == SL_OUTPUT_JSON, out);
+    if (rc == 0) {
+        fill(&log, rows);
     }
     for (size_t i = 0; i < log.n; i++) {
         free(log.decision[i].used);
@@ -508,3 +356,12 @@ int sl_reproduce_cbp_pp(const struct sl_reproduce_options *options, struct sl_bu
     free(log.decision);
     return rc;
 }
+
+const struct sl_reproduction sl_cbp_pp = {
+    .name = "cbp-pp",
+    .summary = "Ferikoglou et al.: decisions by CBP and PP, replayed with their inputs",
+    .data = "ferikoglou/cbp_pp_accept_golden.json",
+    .seeds = 1,
+    SL_COLUMNS(columns),
+    .run = play,
+};

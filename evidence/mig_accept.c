@@ -1,13 +1,11 @@
 /* reproduce mig-acceptance: asks for MIG profiles come at constant load to an empty
  * cluster of A100 40GB GPUs, which are partitioned as asked, until a tenth of the asks is refused.
  * The number accepted by then depends on where each instance is put. */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "evidence/reproduce.h"
+#include "evidence/experiments.h"
+#include "evidence/shape/study.h"
 #include "sim/input/rng.h"
-#include "sim/output/report.h"
-#include "sim/play/crew.h"
 #include "sliced/mig.h"
 #include "sliced/score.h"
 
@@ -52,11 +50,7 @@ struct stage {
     uint8_t recent[SL_DEMAND_RECENT];
 };
 
-struct outcome {
-    double asked;
-    double accepted;
-    double work; /* slices times the time they are held for, of the accepted */
-};
+enum { ASKED, ACCEPTED, WORK, FIGURES }; /* work: slices times the time they are held for */
 
 /* ---- policies ---- */
 
@@ -168,7 +162,7 @@ static unsigned profile_draw(struct sl_rng *rng, const struct stream *stream, un
 }
 
 static void stage_play(struct stage *stage, unsigned which, double load, unsigned policy,
-                       uint64_t seed, struct outcome *out)
+                       uint64_t seed, double figure[FIGURES])
 {
     struct stream stream = stream_of(stage->model, which, load);
     struct sl_rng rng;
@@ -187,151 +181,86 @@ static void stage_play(struct stage *stage, unsigned which, double load, unsigne
         } else {
             sl_mig_place(stage->model, &stage->layout[device], placement);
             stage->instance[stage->n++] = (struct instance){ask + life, placement, (int16_t)device};
-            out->work += (double)life * stage->model->profiles[profile].memory;
+            figure[WORK] += (double)life * stage->model->profiles[profile].memory;
         }
         ask++;
     }
-    out->asked = (double)ask;
-    out->accepted = (double)(ask - refused);
+    figure[ASKED] = (double)ask;
+    figure[ACCEPTED] = (double)(ask - refused);
 }
 
 /* ---- all of them ---- */
 
-struct acceptance {
-    const struct sl_mig_model *model;
-    uint64_t seed;
-    uint32_t seeds;
-    struct outcome *outcome; /* by case, then seed */
+enum { CASES = STREAMS * LOADS * POLICIES, OURS = POLICIES - 1 };
+
+enum { STREAM, LOAD_PERCENT, LOAD, POLICY, OVER_FIRST = 7 };
+static const struct sl_column columns[] = {
+    [STREAM] = {"stream", "stream"},
+    [LOAD_PERCENT] = {"load %", NULL},
+    [LOAD] = {NULL, "load", 0, 2},
+    [POLICY] = {"policy", "policy"},
+    {NULL, "asked", 0, 1, SL_HOW_MEAN, ASKED, SL_OF_NONE},
+    {"accepted", "accepted", 0, 1, SL_HOW_MEAN, ACCEPTED, SL_OF_NONE},
+    {"work", "work", 0, 0, SL_HOW_MEAN, WORK, SL_OF_NONE},
+    [OVER_FIRST] = {"over first fit %", NULL, 1},
+    {"over best fit %", NULL, 1},
 };
 
-enum { CASES = STREAMS * LOADS * POLICIES };
-
-static int outcome_run(void *context, size_t index, struct sl_error *err)
+static int case_play(void *context, size_t which, uint64_t seed, double *figure,
+                     struct sl_error *err)
 {
-    struct acceptance *all = context;
-    size_t which = index / all->seeds;
     struct stage *stage = calloc(1, sizeof(*stage));
     if (stage == NULL) {
         return sl_error_nomem(err);
     }
-    stage->model = all->model;
+    stage->model = context;
     stage_play(stage, (unsigned)(which / POLICIES / LOADS), loads[which / POLICIES % LOADS],
-               (unsigned)(which % POLICIES), all->seed + index % all->seeds, &all->outcome[index]);
+               (unsigned)(which % POLICIES), seed, figure);
     free(stage);
     return 0;
 }
 
-static struct outcome mean_of(const struct acceptance *all, size_t which)
+static void fill(struct sl_study *study, struct sl_rows *rows)
 {
-    struct outcome mean = {0};
-    for (uint32_t i = 0; i < all->seeds; i++) {
-        const struct outcome *outcome = &all->outcome[which * all->seeds + i];
-        mean.asked += outcome->asked / all->seeds;
-        mean.accepted += outcome->accepted / all->seeds;
-        mean.work += outcome->work / all->seeds;
-    }
-    return mean;
-}
-
-static double percent_more(double ours_is, double theirs)
-{
-    return theirs > 0 ? 100 * (ours_is / theirs - 1) : 0;
-}
-
-static void put_row(struct sl_columns *columns, const struct acceptance *all, size_t which)
-{
-    size_t base = which - which % POLICIES;
-    struct outcome is = mean_of(all, which);
-    sl_columns_row(columns);
-    sl_columns_put(columns, 0, "%s", streams[which / POLICIES / LOADS].name);
-    sl_columns_put(columns, 1, "%.0f", 100 * loads[which / POLICIES % LOADS]);
-    sl_columns_put(columns, 2, "%s", policies[which % POLICIES].name);
-    sl_columns_put(columns, 3, "%.0f", is.accepted);
-    sl_columns_put(columns, 4, "%.0f", is.work / 1000);
-    for (unsigned p = 0; which % POLICIES == POLICIES - 1 && p < POLICIES - 1; p++) {
-        struct outcome other = mean_of(all, base + p);
-        sl_columns_put(columns, 5 + p, "%+.1f", percent_more(is.accepted, other.accepted));
-    }
-}
-
-static void write_table(const struct acceptance *all, struct sl_buf *out)
-{
-    static const char *const titles[] = {"stream", "load %",           "policy",         "accepted",
-                                         "work",   "over first fit %", "over best fit %"};
-    enum { TITLES = sizeof(titles) / sizeof(titles[0]) };
-    struct sl_columns columns;
-    sl_buf_printf(out,
-                  "Asks accepted until a tenth was refused, %d %s, mean of %u seeds (at most %d "
-                  "asks)\n\n",
-                  DEVICES, all->model->name, all->seeds, ASKS_MAX);
-    sl_columns_init(&columns, TITLES);
-    sl_columns_row(&columns);
-    for (unsigned i = 0; i < TITLES; i++) {
-        sl_columns_put(&columns, i, "%s", titles[i]);
-    }
+    sl_buf_printf(
+        &rows->about,
+        "Asks accepted until a tenth was refused, %d A100 40GB, mean of %u seeds (at most "
+        "%d asks)\n\n",
+        DEVICES, study->seeds, ASKS_MAX);
     for (size_t i = 0; i < CASES; i++) {
-        put_row(&columns, all, i);
+        double load = loads[i / POLICIES % LOADS];
+        sl_rows_add(rows, SL_ROW_EVERYWHERE);
+        sl_rows_text(rows, STREAM, "%s", streams[i / POLICIES / LOADS].name);
+        sl_rows_number(rows, LOAD_PERCENT, 100 * load);
+        sl_rows_number(rows, LOAD, load);
+        sl_rows_text(rows, POLICY, "%s", policies[i % POLICIES].name);
+        sl_study_fill(study, i, rows);
+        for (unsigned p = 0; i % POLICIES == OURS && p < OURS; p++) {
+            double other = sl_study_mean(study, i - OURS + p, ACCEPTED);
+            double more = other > 0 ? sl_study_mean(study, i, ACCEPTED) / other - 1 : 0;
+            sl_rows_number(rows, OVER_FIRST + p, 100 * more);
+        }
     }
-    sl_columns_print(&columns, out);
 }
 
-static void write_csv(const struct acceptance *all, struct sl_buf *out)
+static int play(const struct sl_reproduce_options *options, struct sl_rows *rows,
+                struct sl_error *err)
 {
-    sl_buf_printf(out, "stream,load,policy,asked,accepted,work\n");
-    for (size_t i = 0; i < CASES; i++) {
-        struct outcome is = mean_of(all, i);
-        sl_buf_printf(out, "%s,%.2f,%s,%.1f,%.1f,%.0f\n", streams[i / POLICIES / LOADS].name,
-                      loads[i / POLICIES % LOADS], policies[i % POLICIES].name, is.asked,
-                      is.accepted, is.work);
-    }
-}
-
-static void write_json(const struct acceptance *all, struct sl_buf *out)
-{
-    sl_buf_printf(out, "{\"gpus\": %d, \"seeds\": %u, \"runs\": [", DEVICES, all->seeds);
-    for (size_t i = 0; i < CASES; i++) {
-        struct outcome is = mean_of(all, i);
-        sl_buf_printf(out,
-                      "%s\n  {\"stream\": \"%s\", \"load\": %.2f, \"policy\": \"%s\", "
-                      "\"asked\": %.1f, \"accepted\": %.1f, \"work\": %.0f}",
-                      i > 0 ? "," : "", streams[i / POLICIES / LOADS].name,
-                      loads[i / POLICIES % LOADS], policies[i % POLICIES].name, is.asked,
-                      is.accepted, is.work);
-    }
-    sl_buf_printf(out, "\n]}\n");
-}
-
-static void write_report(const struct acceptance *all, enum sl_output output, struct sl_buf *out)
-{
-    switch (output) {
-    case SL_OUTPUT_CSV:
-        write_csv(all, out);
-        return;
-    case SL_OUTPUT_JSON:
-        write_json(all, out);
-        return;
-    case SL_OUTPUT_TABLE:
-    case SL_OUTPUT_SVG:
-        break;
-    }
-    write_table(all, out);
-}
-
-int sl_reproduce_mig_acceptance(const struct sl_reproduce_options *options, struct sl_buf *out,
-                                struct sl_error *err)
-{
-    struct sl_crew crew = {options->threads, options->progress, "placing"};
-    struct acceptance all = {.seed = options->seed, .seeds = options->seeds};
-    all.model = sl_mig_model_find(SL_STR("NVIDIA-A100-SXM4-40GB"), 0);
-    all.outcome = calloc((size_t)CASES * all.seeds, sizeof(*all.outcome));
-    if (all.outcome == NULL || all.model == NULL) {
-        free(all.outcome);
-        return sl_error_nomem(err);
-    }
-    int rc = sl_crew_run(&crew, (size_t)CASES * all.seeds, outcome_run, &all, err);
+    struct sl_study study;
+    const struct sl_mig_model *model = sl_mig_model_find(SL_STR("NVIDIA-A100-SXM4-40GB"), 0);
+    int rc = sl_study_init(&study, CASES, POLICIES, FIGURES, options, err);
+    rc = rc < 0 ? rc : sl_study_play(&study, options, "placing", case_play, (void *)model, err);
     if (rc == 0) {
-        write_report(&all, options->output, out);
+        fill(&study, rows);
     }
-    free(all.outcome);
+    sl_study_free(&study);
     return rc;
 }
+
+const struct sl_reproduction sl_mig_acceptance = {
+    .name = "mig-acceptance",
+    .summary = "asks for MIG instances accepted on 100 A100 until a tenth is refused",
+    .seeds = 20,
+    SL_COLUMNS(columns),
+    .run = play,
+};

@@ -1,9 +1,6 @@
 /* Park et al., Table III: 2, 4, 6 and 8 training processes on two A30, one after another (batch),
  * one on each GPU (GPU parallel), and on eight instances 1g.6gb (MIG parallel). */
-#include <stdio.h>
-
-#include "evidence/reproduce.h"
-#include "sim/output/report.h"
+#include "evidence/experiments.h"
 #include "sim/play/experiment.h"
 #include "util/time.h"
 
@@ -88,86 +85,48 @@ static int simulate_way(const struct way *way, double makespan[STEPS], struct sl
     return rc;
 }
 
-static void put_time(struct sl_columns *columns, size_t column, double seconds)
-{
-    int s = (int)(seconds + 0.5);
-    sl_columns_put(columns, column, "%d:%02d", s / 60, s % 60);
-}
+enum { WAY, PROCESSES, PAPER, HERE, RATIO };
+static const struct sl_column columns[] = {
+    [WAY] = {"", "way"},
+    [PROCESSES] = {"processes", "processes"},
+    [PAPER] = {"paper, s", "paper"},
+    [HERE] = {"here, s", "here", 0, 6},
+    [RATIO] = {"here/paper", NULL, 2},
+};
 
-static void print_table(double makespan[WAYS][STEPS], struct sl_buf *out)
+static int play(const struct sl_reproduce_options *options, struct sl_rows *rows,
+                struct sl_error *err)
 {
-    struct sl_columns columns;
-    sl_columns_init(&columns, 3 + STEPS);
-    sl_columns_row(&columns);
-    sl_columns_put(&columns, 2, "one process");
-    for (size_t i = 0; i < STEPS; i++) {
-        sl_columns_put(&columns, 3 + i, "%d processes", processes[i]);
-    }
-    for (size_t w = 0; w < WAYS; w++) {
-        sl_columns_row(&columns);
-        sl_columns_put(&columns, 0, "%s", ways[w].name);
-        sl_columns_put(&columns, 1, "paper");
-        for (size_t i = 0; i < STEPS; i++) {
-            put_time(&columns, 3 + i, ways[w].seconds[i]);
-        }
-        sl_columns_row(&columns);
-        sl_columns_put(&columns, 1, "here");
-        put_time(&columns, 2, service_s(&ways[w]));
-        for (size_t i = 0; i < STEPS; i++) {
-            put_time(&columns, 3 + i, makespan[w][i]);
-        }
-        sl_columns_row(&columns);
-        sl_columns_put(&columns, 1, "here/paper");
-        for (size_t i = 0; i < STEPS; i++) {
-            sl_columns_put(&columns, 3 + i, "%.2f", makespan[w][i] / ways[w].seconds[i]);
-        }
-    }
-    sl_buf_puts(out, "MIG against sharing (Park et al., Table III): processes on two A30, minutes "
-                     "until the\nlast has ended; one process takes what the paper's totals come to "
-                     "a round\n\n");
-    sl_columns_print(&columns, out);
-    sl_buf_printf(out,
-                  "\n8 processes, MIG parallel against batch: %.1fx in the paper, %.1fx here; "
-                  "against GPU\nparallel: %.1fx and %.1fx\n",
-                  (double)ways[0].seconds[3] / ways[2].seconds[3], makespan[0][3] / makespan[2][3],
-                  (double)ways[1].seconds[3] / ways[2].seconds[3], makespan[1][3] / makespan[2][3]);
-}
-
-static void print_rows(double makespan[WAYS][STEPS], bool json, struct sl_buf *out)
-{
-    sl_buf_puts(out, json ? "{\"experiment\": \"mig\", \"rows\": [\n"
-                          : "way,processes,paper_s,here_s\n");
-    for (size_t w = 0; w < WAYS; w++) {
-        for (size_t i = 0; i < STEPS; i++) {
-            bool last = w + 1 == WAYS && i + 1 == STEPS;
-            if (json) {
-                sl_buf_printf(out,
-                              "  {\"way\": \"%s\", \"processes\": %d, \"paper\": %d, \"here\": "
-                              "%.6f}%s\n",
-                              ways[w].name, processes[i], ways[w].seconds[i], makespan[w][i],
-                              last ? "" : ",");
-            } else {
-                sl_buf_printf(out, "%s,%d,%d,%.6f\n", ways[w].name, processes[i],
-                              ways[w].seconds[i], makespan[w][i]);
-            }
-        }
-    }
-    sl_buf_puts(out, json ? "]}\n" : "");
-}
-
-int sl_reproduce_mig(const struct sl_reproduce_options *options, struct sl_buf *out,
-                     struct sl_error *err)
-{
+    (void)options;
     double makespan[WAYS][STEPS] = {{0}};
+    sl_buf_puts(&rows->about, "MIG against sharing (Park et al., Table III): processes on two A30, "
+                              "seconds until the last has ended;\none process takes what the "
+                              "paper's totals come to a round\n\n");
     for (size_t w = 0; w < WAYS; w++) {
         if (simulate_way(&ways[w], makespan[w], err) < 0) {
             return -1;
         }
+        for (size_t i = 0; i < STEPS; i++) {
+            sl_rows_add(rows, SL_ROW_EVERYWHERE);
+            sl_rows_text(rows, WAY, "%s", ways[w].name);
+            sl_rows_number(rows, PROCESSES, processes[i]);
+            sl_rows_number(rows, PAPER, ways[w].seconds[i]);
+            sl_rows_number(rows, HERE, makespan[w][i]);
+            sl_rows_number(rows, RATIO, makespan[w][i] / ways[w].seconds[i]);
+        }
     }
-    if (options->output == SL_OUTPUT_TABLE) {
-        print_table(makespan, out);
-    } else {
-        print_rows(makespan, options->output == SL_OUTPUT_JSON, out);
-    }
+    sl_buf_printf(&rows->closing,
+                  "\n8 processes, MIG parallel against batch: %.1fx in the paper, %.1fx here; "
+                  "against GPU\nparallel: %.1fx and %.1fx\n",
+                  (double)ways[0].seconds[3] / ways[2].seconds[3], makespan[0][3] / makespan[2][3],
+                  (double)ways[1].seconds[3] / ways[2].seconds[3], makespan[1][3] / makespan[2][3]);
     return 0;
 }
+
+const struct sl_reproduction sl_mig = {
+    .name = "mig",
+    .summary = "Park et al., Table III: batch, GPU parallel and MIG parallel on two A30",
+    .seeds = 1,
+    SL_COLUMNS(columns),
+    .run = play,
+};

@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "evidence/reproduce.h"
+#include "evidence/experiments.h"
+#include "evidence/shape/study.h"
 #include "sim/input/csv.h"
 #include "sim/input/cuts.h"
 #include "sim/input/rng.h"
-#include "sim/output/report.h"
-#include "sim/play/crew.h"
 
 enum {
     GPUS = 8,
@@ -40,21 +39,14 @@ struct cut {
     int n;
 };
 
-struct study {
+struct speeds {
     struct kind kind[KINDS_MAX];
     size_t n_kinds;
     struct cut cut[CUTS_MAX]; /* the first is one instance of the whole GPU */
     size_t n_cuts;
-    uint64_t seed;
-    struct outcome *outcome; /* by seed */
 };
 
 enum scheme { WHOLE, STATIC, MISO, SCHEMES };
-
-struct outcome {
-    double completion[SCHEMES]; /* mean seconds from submission to end */
-    size_t cut;                 /* the best static one */
-};
 
 /* ---- the measured speeds ---- */
 
@@ -68,17 +60,17 @@ static int slice_of(struct sl_str name)
     return -1;
 }
 
-static struct kind *kind_named(struct study *study, const char *name)
+static struct kind *kind_named(struct speeds *speeds, const char *name)
 {
-    for (size_t i = 0; i < study->n_kinds; i++) {
-        if (strcmp(study->kind[i].name, name) == 0) {
-            return &study->kind[i];
+    for (size_t i = 0; i < speeds->n_kinds; i++) {
+        if (strcmp(speeds->kind[i].name, name) == 0) {
+            return &speeds->kind[i];
         }
     }
-    if (study->n_kinds == KINDS_MAX) {
+    if (speeds->n_kinds == KINDS_MAX) {
         return NULL;
     }
-    struct kind *kind = &study->kind[study->n_kinds++];
+    struct kind *kind = &speeds->kind[speeds->n_kinds++];
     *kind = (struct kind){.speed = {0}};
     (void)snprintf(kind->name, sizeof(kind->name), "%s", name);
     return kind;
@@ -91,7 +83,7 @@ static int name_length(struct sl_str text)
     return text.len < 30 ? (int)text.len : 30;
 }
 
-static int take_speed(struct study *study, const struct sl_csv *csv, const int *column,
+static int take_speed(struct speeds *speeds, const struct sl_csv *csv, const int *column,
                       struct sl_error *err)
 {
     char name[64];
@@ -107,7 +99,7 @@ static int take_speed(struct study *study, const struct sl_csv *csv, const int *
     if (sl_csv_time(csv, column[SPEED], 1000000, &millionths, err) < 0) {
         return -1;
     }
-    struct kind *kind = kind_named(study, name);
+    struct kind *kind = kind_named(speeds, name);
     if (kind == NULL) {
         return sl_error_set(err, SL_ERR_LIMIT, "more than %d models and batch sizes", KINDS_MAX);
     }
@@ -115,7 +107,7 @@ static int take_speed(struct study *study, const struct sl_csv *csv, const int *
     return 0;
 }
 
-static int read_rows(struct study *study, struct sl_csv *csv, struct sl_error *err)
+static int read_rows(struct speeds *speeds, struct sl_csv *csv, struct sl_error *err)
 {
     static const char *const names[COLUMNS] = {"model", "batch", "profile", "speed_vs_7g"};
     int column[COLUMNS];
@@ -127,38 +119,34 @@ static int read_rows(struct study *study, struct sl_csv *csv, struct sl_error *e
     }
     int rc = sl_csv_next(csv, err);
     while (rc == 1) {
-        rc = take_speed(study, csv, column, err) < 0 ? -1 : sl_csv_next(csv, err);
+        rc = take_speed(speeds, csv, column, err) < 0 ? -1 : sl_csv_next(csv, err);
     }
-    for (size_t i = 0; rc == 0 && i < study->n_kinds; i++) {
-        if (study->kind[i].speed[SLICES - 1] <= 0) {
-            return sl_error_set(err, SL_ERR_FIELD, "%s has no speed on %s", study->kind[i].name,
+    for (size_t i = 0; rc == 0 && i < speeds->n_kinds; i++) {
+        if (speeds->kind[i].speed[SLICES - 1] <= 0) {
+            return sl_error_set(err, SL_ERR_FIELD, "%s has no speed on %s", speeds->kind[i].name,
                                 slices[SLICES - 1]);
         }
     }
     return rc;
 }
 
-static int study_read(struct study *study, const char *folder, struct sl_error *err)
+static int speeds_read(struct speeds *speeds, const char *folder, struct sl_error *err)
 {
     char path[PATH_TEXT];
     struct sl_csv csv;
-    if (folder == NULL) {
-        return sl_error_set(err, SL_ERR_NOTFOUND,
-                            "needs --data FOLDER with miso/mig_iter_time.csv");
-    }
     (void)snprintf(path, sizeof(path), "%s/miso/mig_iter_time.csv", folder);
     if (sl_csv_open(&csv, path, err) < 0) {
         return sl_csv_locate(path, err);
     }
-    int rc = read_rows(study, &csv, err);
+    int rc = read_rows(speeds, &csv, err);
     sl_csv_close(&csv);
-    if (rc == 0 && study->n_kinds == 0) {
+    if (rc == 0 && speeds->n_kinds == 0) {
         rc = sl_error_set(err, SL_ERR_FIELD, "no measured speed");
     }
     return rc < 0 ? sl_csv_locate(path, err) : 0;
 }
 
-static void study_cuts(struct study *study)
+static void speeds_cuts(struct speeds *speeds)
 {
     const struct sl_mig_model *model = sl_model_named(SL_STR("NVIDIA-A100-SXM4-40GB"));
     struct sl_counts counts[CUTS_MAX];
@@ -168,9 +156,9 @@ static void study_cuts(struct study *study)
         index[i] = (unsigned)(sl_mig_profile_find(model, sl_str_of(slices[i])) - model->profiles);
         wanted |= 1U << index[i];
     }
-    study->n_cuts = sl_counts_maximal(model, wanted, counts, CUTS_MAX);
-    for (size_t c = 0; c < study->n_cuts; c++) {
-        struct cut *cut = &study->cut[c];
+    speeds->n_cuts = sl_counts_maximal(model, wanted, counts, CUTS_MAX);
+    for (size_t c = 0; c < speeds->n_cuts; c++) {
+        struct cut *cut = &speeds->cut[c];
         (void)sl_counts_print(&counts[c], model, cut->text, sizeof(cut->text));
         cut->n = (int)sl_counts_instances(&counts[c]);
         for (int i = 0; i < SLICES; i++) {
@@ -196,7 +184,7 @@ struct gpu {
 };
 
 struct play {
-    const struct study *study;
+    const struct speeds *speeds;
     const struct cut *cut; /* the static one; NULL: MISO's method */
     struct job job[JOBS];
     struct gpu gpu[GPUS];
@@ -233,17 +221,17 @@ static double speeds_search(const struct kind *const *kind, int n, int at, int f
 }
 
 /* MISO's optimiser: among all cuts, the one on which these jobs have the highest sum of speeds. */
-static double speeds_best(const struct study *study, const struct kind *const *kind, int n,
+static double speeds_best(const struct speeds *speeds, const struct kind *const *kind, int n,
                           int given[AT_ONCE])
 {
     double best = -1;
     int trial[AT_ONCE] = {0};
-    for (size_t c = 0; c < study->n_cuts; c++) {
+    for (size_t c = 0; c < speeds->n_cuts; c++) {
         int free[SLICES];
-        if (study->cut[c].n < n) {
+        if (speeds->cut[c].n < n) {
             continue;
         }
-        memcpy(free, study->cut[c].count, sizeof(free));
+        memcpy(free, speeds->cut[c].count, sizeof(free));
         double sum = speeds_search(kind, n, 0, free, trial);
         if (sum > best) {
             best = sum;
@@ -273,7 +261,7 @@ static void gpu_recut(struct play *play, struct gpu *gpu, bool arrival)
     for (int i = 0; i < gpu->n; i++) {
         kind[i] = gpu->job[i]->kind;
     }
-    if (gpu->n == 0 || speeds_best(play->study, kind, gpu->n, given) < 0) {
+    if (gpu->n == 0 || speeds_best(play->speeds, kind, gpu->n, given) < 0) {
         return;
     }
     for (int i = 0; i < gpu->n; i++) {
@@ -306,7 +294,7 @@ static bool place_anew(struct play *play, struct job *job)
         }
         kind[gpu->n] = job->kind;
         if (gpu->n < AT_ONCE && (best == NULL || gpu->n < best->n) &&
-            speeds_best(play->study, kind, gpu->n + 1, given) >= 0) {
+            speeds_best(play->speeds, kind, gpu->n + 1, given) >= 0) {
             best = gpu;
         }
     }
@@ -407,7 +395,7 @@ static double play_run(struct play *play)
     return sum / JOBS;
 }
 
-static void draw_jobs(const struct study *study, uint64_t seed, struct play *play)
+static void draw_jobs(const struct speeds *speeds, uint64_t seed, struct play *play)
 {
     struct sl_rng rng;
     double at = 0;
@@ -415,36 +403,41 @@ static void draw_jobs(const struct study *study, uint64_t seed, struct play *pla
     for (int i = 0; i < JOBS; i++) {
         struct job *job = &play->job[i];
         double span = sl_rng_log((double)LONGEST_S / SHORTEST_S);
-        job->kind = &study->kind[sl_rng_below(&rng, study->n_kinds)];
+        job->kind = &speeds->kind[sl_rng_below(&rng, speeds->n_kinds)];
         job->submit = at;
         job->left = SHORTEST_S * sl_rng_exp(sl_rng_unit(&rng) * span);
         at += GAP_S * sl_rng_exponential(&rng);
     }
 }
 
-static double play_with(const struct study *study, uint64_t seed, const struct cut *cut)
+static double play_with(const struct speeds *speeds, uint64_t seed, const struct cut *cut)
 {
-    struct play play = {.study = study, .cut = cut};
-    draw_jobs(study, seed, &play);
+    struct play play = {.speeds = speeds, .cut = cut};
+    draw_jobs(speeds, seed, &play);
     return play_run(&play);
 }
 
-static int study_seed(void *context, size_t index, struct sl_error *err)
+/* Mean seconds from submission to end, and of the static scheme which cut was best. */
+enum { COMPLETION, CUT, FIGURES };
+
+static int scheme_play(void *context, size_t which, uint64_t seed, double *figure,
+                       struct sl_error *err)
 {
-    struct study *study = context;
-    struct outcome *out = &study->outcome[index];
-    uint64_t seed = study->seed + index;
+    const struct speeds *speeds = context;
     (void)err;
-    out->completion[MISO] = play_with(study, seed, NULL);
-    out->completion[STATIC] = -1;
-    for (size_t c = 0; c < study->n_cuts; c++) {
-        double mean = play_with(study, seed, &study->cut[c]);
-        if (study->cut[c].count[SLICES - 1] == 1) {
-            out->completion[WHOLE] = mean;
+    if (which == MISO) {
+        figure[COMPLETION] = play_with(speeds, seed, NULL);
+        return 0;
+    }
+    figure[COMPLETION] = -1;
+    for (size_t c = 0; c < speeds->n_cuts; c++) {
+        if (which == WHOLE && speeds->cut[c].count[SLICES - 1] == 0) {
+            continue;
         }
-        if (mean >= 0 && (out->completion[STATIC] < 0 || mean < out->completion[STATIC])) {
-            out->completion[STATIC] = mean;
-            out->cut = c;
+        double mean = play_with(speeds, seed, &speeds->cut[c]);
+        if (mean >= 0 && (figure[COMPLETION] < 0 || mean < figure[COMPLETION])) {
+            figure[COMPLETION] = mean;
+            figure[CUT] = (double)c;
         }
     }
     return 0;
@@ -452,137 +445,84 @@ static int study_seed(void *context, size_t index, struct sl_error *err)
 
 /* ---- the report ---- */
 
-static const struct row {
-    const char *name;
-    double of_whole; /* published; 0: not there */
-    double of_static;
-} rows[SCHEMES] = {
-    [WHOLE] = {"whole GPUs", 1, 0},
-    [STATIC] = {"best static cut", 0, 1},
-    [MISO] = {"MISO's method", 1 - 0.49, 1 - 0.16},
+enum { SCHEME, OF_WHOLE = 2, PUBLISHED_WHOLE, OF_STATIC, PUBLISHED_STATIC };
+static const struct sl_column columns[] = {
+    [SCHEME] = {"", "scheme"},
+    {"mean completion, s", "completion", 0, 6, SL_HOW_BAND, COMPLETION, SL_OF_NONE},
+    [OF_WHOLE] = {"of whole GPUs", "ofWhole", 3, 6, SL_HOW_BAND, COMPLETION, WHOLE},
+    [PUBLISHED_WHOLE] = {"published", NULL, 2},
+    [OF_STATIC] = {"of best static", "ofStatic", 3, 6, SL_HOW_BAND, COMPLETION, STATIC},
+    [PUBLISHED_STATIC] = {"published", NULL, 2},
 };
 
-/* seeds values: the completion of one scheme, over that of another unless `of` is SCHEMES. */
-static struct sl_band band_of(const struct study *study, uint32_t seeds, enum scheme scheme,
-                              enum scheme of, double *values)
-{
-    for (uint32_t i = 0; i < seeds; i++) {
-        const double *completion = study->outcome[i].completion;
-        values[i] = completion[scheme] / (of == SCHEMES ? 1 : completion[of]);
-    }
-    return sl_band_of(values, seeds);
-}
-
 /* The cut that was best under the most seeds. */
-static size_t commonest_cut(const struct study *study, uint32_t seeds, uint32_t *times)
+static size_t commonest_cut(const struct sl_study *study, uint32_t *times)
 {
     uint32_t count[CUTS_MAX] = {0};
     size_t best = 0;
-    for (uint32_t i = 0; i < seeds; i++) {
-        count[study->outcome[i].cut]++;
+    for (uint32_t i = 0; i < study->seeds; i++) {
+        count[(size_t)sl_study_at(study, STATIC, i)[CUT]]++;
     }
-    for (size_t c = 0; c < study->n_cuts; c++) {
+    for (size_t c = 0; c < CUTS_MAX; c++) {
         best = count[c] > count[best] ? c : best;
     }
     *times = count[best];
     return best;
 }
 
-static void put_ratio(struct sl_columns *columns, size_t column, struct sl_band band, double paper)
+static void fill(struct sl_study *study, const struct speeds *speeds, struct sl_rows *rows)
 {
-    sl_columns_put(columns, column, "%.3f (%.3f-%.3f)", band.median, band.p5, band.p95);
-    if (paper > 0) {
-        sl_columns_put(columns, column + 1, "%.2f", paper);
-    } else {
-        sl_columns_put(columns, column + 1, "-");
-    }
-}
-
-static void write_table(const struct study *study, uint32_t seeds, double *values,
-                        struct sl_buf *out)
-{
-    static const char *const head[] = {"",          "mean completion, s", "of whole GPUs",
-                                       "published", "of best static",     "published"};
-    struct sl_columns columns;
+    static const char *const names[SCHEMES] = {"whole GPUs", "best static cut", "MISO's method"};
     uint32_t times = 0;
-    sl_buf_printf(out,
+    sl_buf_printf(&rows->about,
                   "MISO (Li et al., SoCC'22): %d jobs on %d A100 40GB, gaps exponential of mean "
                   "%d s, run times\non a whole GPU of %d to %d s, their logarithm even; measured "
                   "speeds of %zu models and batch sizes;\njobs stand still for %d s when their GPU "
                   "is cut anew\n\n",
-                  JOBS, GPUS, GAP_S, SHORTEST_S, LONGEST_S, study->n_kinds, PAUSE_S);
-    sl_columns_init(&columns, sizeof(head) / sizeof(head[0]));
-    sl_columns_row(&columns);
-    for (size_t i = 0; i < columns.n_columns; i++) {
-        sl_columns_put(&columns, i, "%s", head[i]);
-    }
-    for (enum scheme s = 0; s < SCHEMES; s++) {
-        struct sl_band is = band_of(study, seeds, s, SCHEMES, values);
-        sl_columns_row(&columns);
-        sl_columns_put(&columns, 0, "%s", rows[s].name);
-        sl_columns_put(&columns, 1, "%.0f (%.0f-%.0f)", is.median, is.p5, is.p95);
-        put_ratio(&columns, 2, band_of(study, seeds, s, WHOLE, values), rows[s].of_whole);
-        put_ratio(&columns, 4, band_of(study, seeds, s, STATIC, values), rows[s].of_static);
-    }
-    sl_columns_print(&columns, out);
-    const char *text = study->cut[commonest_cut(study, seeds, &times)].text;
-    sl_buf_printf(
-        out,
-        "\n%u seeds: medians, p5-p95 in parentheses. Best static: the best of %zu cuts in "
-        "hindsight, the same on\nall GPUs; most often (%u times) %s\n",
-        seeds, study->n_cuts, times, text);
-}
-
-static void write_rows(const struct study *study, uint32_t seeds, bool json, double *values,
-                       struct sl_buf *out)
-{
-    sl_buf_puts(out, json ? "{\"experiment\": \"miso\", \"rows\": [\n"
-                          : "scheme,completion_s,of_whole,of_static\n");
-    for (enum scheme s = 0; s < SCHEMES; s++) {
-        double is = band_of(study, seeds, s, SCHEMES, values).median;
-        double whole = band_of(study, seeds, s, WHOLE, values).median;
-        double fixed = band_of(study, seeds, s, STATIC, values).median;
-        if (json) {
-            sl_buf_printf(out,
-                          "  {\"scheme\": \"%s\", \"completion\": %.6f, \"ofWhole\": %.6f, "
-                          "\"ofStatic\": %.6f}%s\n",
-                          rows[s].name, is, whole, fixed, s + 1 < SCHEMES ? "," : "");
-        } else {
-            sl_buf_printf(out, "%s,%.6f,%.6f,%.6f\n", rows[s].name, is, whole, fixed);
+                  JOBS, GPUS, GAP_S, SHORTEST_S, LONGEST_S, speeds->n_kinds, PAUSE_S);
+    for (size_t s = 0; s < SCHEMES; s++) {
+        sl_rows_add(rows, SL_ROW_EVERYWHERE);
+        sl_rows_text(rows, SCHEME, "%s", names[s]);
+        sl_study_fill(study, s, rows);
+        if (s != STATIC) {
+            sl_rows_number(rows, PUBLISHED_WHOLE, s == MISO ? 1 - 0.49 : 1);
+        }
+        if (s != WHOLE) {
+            sl_rows_number(rows, PUBLISHED_STATIC, s == MISO ? 1 - 0.16 : 1);
         }
     }
-    sl_buf_puts(out, json ? "]}\n" : "");
+    const char *text = speeds->cut[commonest_cut(study, &times)].text;
+    sl_buf_printf(
+        &rows->closing,
+        "\n%u seeds: medians, p5-p95 in parentheses. Best static: the best of %zu cuts in "
+        "hindsight, the same on\nall GPUs; most often (%u times) %s\n",
+        study->seeds, speeds->n_cuts, times, text);
 }
 
-int sl_reproduce_miso(const struct sl_reproduce_options *options, struct sl_buf *out,
-                      struct sl_error *err)
+static int play(const struct sl_reproduce_options *options, struct sl_rows *rows,
+                struct sl_error *err)
 {
-    struct sl_crew crew = {options->threads, options->progress, "cutting"};
-    struct study *study = calloc(1, sizeof(*study));
-    double *values = calloc(options->seeds, sizeof(*values));
-    int rc = -1;
-    if (study != NULL) {
-        study->seed = options->seed;
-        study->outcome = calloc(options->seeds, sizeof(*study->outcome));
+    struct sl_study study = {.value = NULL};
+    struct speeds *speeds = calloc(1, sizeof(*speeds));
+    int rc = speeds == NULL ? sl_error_nomem(err) : speeds_read(speeds, options->data, err);
+    if (rc == 0) {
+        speeds_cuts(speeds);
+        rc = sl_study_init(&study, SCHEMES, SCHEMES, FIGURES, options, err);
     }
-    if (study == NULL || values == NULL || study->outcome == NULL) {
-        (void)sl_error_nomem(err);
-        goto done;
+    rc = rc < 0 ? rc : sl_study_play(&study, options, "cutting", scheme_play, speeds, err);
+    if (rc == 0) {
+        fill(&study, speeds, rows);
     }
-    if (study_read(study, options->data, err) == 0) {
-        study_cuts(study);
-        rc = sl_crew_run(&crew, options->seeds, study_seed, study, err);
-    }
-    if (rc == 0 && options->output == SL_OUTPUT_TABLE) {
-        write_table(study, options->seeds, values, out);
-    } else if (rc == 0) {
-        write_rows(study, options->seeds, options->output == SL_OUTPUT_JSON, values, out);
-    }
-done:
-    if (study != NULL) {
-        free(study->outcome);
-    }
-    free(study);
-    free(values);
+    sl_study_free(&study);
+    free(speeds);
     return rc;
 }
+
+const struct sl_reproduction sl_miso = {
+    .name = "miso",
+    .summary = "MISO: A100 cut for the jobs on them, against whole GPUs and the best static cut",
+    .data = "miso/mig_iter_time.csv",
+    .seeds = 100,
+    SL_COLUMNS(columns),
+    .run = play,
+};

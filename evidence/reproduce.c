@@ -2,6 +2,10 @@
 #include "evidence/reproduce.h"
 
 #include <stdlib.h>
+
+#include "evidence/experiments.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/sim.h"
@@ -9,28 +13,10 @@
 
 enum { SEEDS_MAX = 1000000, THREADS_MAX = 256 };
 
-static const struct sl_reproduction table[] = {
-    {"short-tasks", "Shao et al., Table II: 20 short tasks on 2 GPUs under fifo, sjf, p", NULL,
-     2000, true, sl_reproduce_short_tasks},
-    {"orders", "mean response and longest wait of all orders on long queues, and over c", NULL, 100,
-     true, sl_reproduce_orders},
-    {"mig", "Park et al., Table III: batch, GPU parallel and MIG parallel on two A30", NULL, 1,
-     false, sl_reproduce_mig},
-    {"openb", "FGD's comparison: GPUs given of the openb cluster at 130 % load, by policy", NULL,
-     10, false, sl_reproduce_openb},
-    {"mig-acceptance", "asks for MIG instances accepted on 100 A100 until a tenth is refused", NULL,
-     20, false, sl_reproduce_mig_acceptance},
-    {"repartition", "a day of changing demand on 100 A100: static cuts, nos' rule, cuts by demand",
-     NULL, 20, false, sl_reproduce_repartition},
-    {"miso", "MISO: A100 cut for the jobs on them, against whole GPUs and the best static cut",
-     "miso/mig_iter_time.csv", 100, false, sl_reproduce_miso},
-    {"cbp-pp", "Ferikoglou et al.: decisions by CBP and PP, replayed with their inputs",
-     "ferikoglou/cbp_pp_accept_golden.json", 1, false, sl_reproduce_cbp_pp},
-    {"sharing",
-     "GPUs shared by asks, CBP, PP, peaks and an oracle: pending time, use, out of memory", NULL,
-     10, false, sl_reproduce_sharing},
+static const struct sl_reproduction *const table[] = {
+    &sl_short_tasks, &sl_orders, &sl_mig,    &sl_openb,   &sl_mig_acceptance,
+    &sl_repartition, &sl_miso,   &sl_cbp_pp, &sl_sharing,
 };
-
 enum { EXPERIMENTS = sizeof(table) / sizeof(table[0]) };
 
 /* ---- options ---- */
@@ -40,6 +26,7 @@ struct command {
     struct sl_reproduce_options options;
     const char *experiment;
     const char *output;
+    enum sl_output form;
     uint64_t seeds; /* 0: as many as the experiment has */
     uint64_t threads;
     bool quiet;
@@ -65,8 +52,8 @@ static const struct sl_option options[] = {
      .kind = SL_OPTION_NUMBER},
     {"--threads", "N", "how many run at once (one per processor); results do not depend on it",
      AT(threads), .min = 1, .max = THREADS_MAX, .kind = SL_OPTION_NUMBER},
-    {"--output", "table|csv|json|svg", "form of the report (table)", AT(output),
-     .kind = SL_OPTION_ONCE, .letter = 'o'},
+    {"--output", "table|csv|json", "form of the report (table)", AT(output), .kind = SL_OPTION_ONCE,
+     .letter = 'o'},
     {"--quiet", NULL, "no progress on standard error", AT(quiet)},
     {"--help", NULL, "print this and exit", AT(help), .letter = 'h'},
 };
@@ -79,12 +66,12 @@ static const struct sl_option_table option_table = {
 
 static void print_help(struct sl_buf *out)
 {
-    sl_buf_puts(out, "Usage: reproduce EXPERIMENT [--seeds N] [-o table|csv|json|svg]\n"
+    sl_buf_puts(out, "Usage: reproduce EXPERIMENT [--seeds N] [-o table|csv|json]\n"
                      "\nExperiments:\n");
     for (size_t i = 0; i < EXPERIMENTS; i++) {
-        sl_buf_printf(out, "  %-16s %s\n", table[i].name, table[i].summary);
-        if (table[i].data != NULL) {
-            sl_buf_printf(out, "  %-16s needs --data: %s\n", "", table[i].data);
+        sl_buf_printf(out, "  %-16s %s\n", table[i]->name, table[i]->summary);
+        if (table[i]->data != NULL) {
+            sl_buf_printf(out, "  %-16s needs --data: %s\n", "", table[i]->data);
         }
     }
     sl_buf_puts(out, "\nOptions:\n");
@@ -97,17 +84,17 @@ static void print_help(struct sl_buf *out)
 
 static int take_output(struct command *command, struct sl_error *err)
 {
-    static const char *const outputs[] = {"table", "csv", "json", "svg"};
+    static const char *const outputs[] = {"table", "csv", "json"};
     for (size_t i = 0; command->output != NULL && i < sizeof(outputs) / sizeof(outputs[0]); i++) {
         if (strcmp(outputs[i], command->output) == 0) {
-            command->options.output = (enum sl_output)i;
+            command->form = (enum sl_output)i;
             return 0;
         }
     }
     return command->output == NULL
                ? 0
-               : sl_error_set(err, SL_ERR_FIELD,
-                              "--output \"%s\": expected table, csv, json or svg", command->output);
+               : sl_error_set(err, SL_ERR_FIELD, "--output \"%s\": expected table, csv or json",
+                              command->output);
 }
 
 static int parse(int argc, char **argv, struct command *out, struct sl_error *err)
@@ -133,13 +120,13 @@ static const struct sl_reproduction *find(const char *name, struct sl_error *err
 {
     struct sl_buf names;
     for (size_t i = 0; name != NULL && i < EXPERIMENTS; i++) {
-        if (strcmp(table[i].name, name) == 0) {
-            return &table[i];
+        if (strcmp(table[i]->name, name) == 0) {
+            return table[i];
         }
     }
     sl_buf_init(&names, 1024);
     for (size_t i = 0; i < EXPERIMENTS; i++) {
-        sl_buf_printf(&names, "%s%s", i > 0 ? ", " : "", table[i].name);
+        sl_buf_printf(&names, "%s%s", i > 0 ? ", " : "", table[i]->name);
     }
     (void)sl_error_set(err, SL_ERR_FIELD, "reproduce %s? There are %.*s",
                        name == NULL ? "what" : name, (int)names.len,
@@ -156,18 +143,15 @@ static int check(const struct sl_reproduce_options *what, const struct sl_reprod
                          : what->pods != NULL  ? "--pods"
                          : what->nodes != NULL ? "--nodes"
                                                : NULL;
-    if (unread != NULL && row->run != sl_reproduce_openb) {
+    if (unread != NULL && row != &sl_openb) {
         return sl_error_set(err, SL_ERR_FIELD, "%s: only with openb", unread);
     }
-    if (what->days != NULL && row->run != sl_reproduce_repartition) {
+    if (what->days != NULL && row != &sl_repartition) {
         return sl_error_set(err, SL_ERR_FIELD, "--days: only with repartition");
     }
     if (row->data != NULL && what->data == NULL) {
         return sl_error_set(err, SL_ERR_NOTFOUND, "%s needs published data: --data FOLDER with %s",
                             row->name, row->data);
-    }
-    if (what->output == SL_OUTPUT_SVG && !row->svg) {
-        return sl_error_set(err, SL_ERR_FIELD, "%s has no plot: -o table, csv or json", row->name);
     }
     return 0;
 }
@@ -189,7 +173,15 @@ static int run(struct command *command, struct sl_buf *out, struct sl_error *err
     what->seeds = command->seeds > 0 ? (uint32_t)command->seeds : row->seeds;
     what->threads = (unsigned)command->threads;
     what->progress = !command->quiet;
-    return check(what, row, err) < 0 ? -1 : row->run(what, out, err);
+    if (check(what, row, err) < 0) {
+        return -1;
+    }
+    struct sl_rows rows;
+    sl_rows_init(&rows, row->column, row->n_columns);
+    int rc = row->run(what, &rows, err);
+    rc = rc < 0 ? rc : sl_rows_print(&rows, command->form, row->name, what->seeds, out, err);
+    sl_rows_free(&rows);
+    return rc;
 }
 
 int sl_reproduce_main(int argc, char **argv)

@@ -5,8 +5,8 @@
 
 #include "evidence/days/day.h"
 #include "evidence/days/nos_rule.h"
-#include "evidence/reproduce.h"
-#include "sim/output/report.h"
+#include "evidence/experiments.h"
+#include "evidence/shape/study.h"
 #include "sim/play/experiment.h"
 #include "sim/play/partition.h"
 
@@ -16,7 +16,7 @@ static const struct row {
     const char *name;
     const char *partitioning;
     bool nos_rule; /* in place of sliced's */
-} rows[WAYS] = {
+} ways[WAYS] = {
     [WHOLE] = {"whole GPUs", "none", false},
     [STATIC] = {"best static cut", "best-static", false},
     [NOS_RULE] = {"nos' rule, nos' agent", "dynamic,actuator=nos", true},
@@ -25,15 +25,8 @@ static const struct row {
     [BOUND] = {"no way is shorter", "none", false},
 };
 
-struct outcome {
-    double response; /* mean, s */
-    double wait;     /* mean, s */
-    double longest;  /* wait, s */
-    double work;     /* GPU-hours done within the day */
-    double never;    /* pods never started */
-    double cuts;
-    char cut[SL_FIXED_TEXT_MAX]; /* best static: which */
-};
+/* Seconds, GPU-hours done within the day, pods, plans. */
+enum { RESPONSE, WAIT, LONGEST, WORK, NEVER, CUTS, FIGURES };
 
 struct days {
     const struct sl_day *first; /* of those played */
@@ -42,9 +35,7 @@ struct days {
     struct sl_partitioning how[SL_DAYS][WAYS];
     struct sl_fleet fleet[SL_DAYS][WAYS];
     uint64_t seed;
-    uint32_t seeds;
-    struct outcome *outcome; /* by day, then seed, then way */
-    double *values;          /* seeds of them */
+    char cut[SL_DAYS][SL_FIXED_TEXT_MAX]; /* the best static one, under the first seed */
 };
 
 /* ---- one day ---- */
@@ -69,19 +60,20 @@ static double work_done(int64_t end_us, const struct sl_workload *day, const str
     return hours;
 }
 
-static int outcome_of(int64_t end_us, const struct sl_workload *day, const struct sl_workload *jobs,
-                      const struct sl_sim_run *run, struct outcome *out, struct sl_error *err)
+static int take_figures(int64_t end_us, const struct sl_workload *day,
+                        const struct sl_workload *jobs, const struct sl_sim_run *run,
+                        double figure[FIGURES], struct sl_error *err)
 {
     struct sl_result result = {.jobs = 0};
     if (sl_result_of(jobs, run, &result, NULL, err) < 0) {
         return -1;
     }
-    out->response = result.response.mean;
-    out->wait = result.wait.mean;
-    out->longest = result.wait.max;
-    out->never = (double)result.never;
-    out->cuts = (double)run->cuts;
-    out->work = work_done(end_us, day, run);
+    figure[RESPONSE] = result.response.mean;
+    figure[WAIT] = result.wait.mean;
+    figure[LONGEST] = result.wait.max;
+    figure[NEVER] = (double)result.never;
+    figure[CUTS] = (double)run->cuts;
+    figure[WORK] = work_done(end_us, day, run);
     return 0;
 }
 
@@ -97,7 +89,7 @@ static int day_run(const struct days *days, size_t which, enum way way,
         .part = sl_crew_part,
     };
     struct sl_nos_rule *rule = NULL;
-    if (rows[way].nos_rule) {
+    if (ways[way].nos_rule) {
         rule = sl_nos_rule_new(err);
         if (rule == NULL) {
             return -1;
@@ -111,14 +103,14 @@ static int day_run(const struct days *days, size_t which, enum way way,
     return rc;
 }
 
-static int task_run(void *context, size_t index, struct sl_error *err)
+static int way_play(void *context, size_t index, uint64_t seed, double *figure,
+                    struct sl_error *err)
 {
     struct days *days = context;
     enum way way = (enum way)(index % WAYS);
-    uint64_t seed = days->seed + index / WAYS % days->seeds;
-    size_t which = index / WAYS / days->seeds;
+    size_t which = index / WAYS;
     const struct sl_day *kind = &days->first[which];
-    struct outcome *out = &days->outcome[index];
+    char cut[SL_FIXED_TEXT_MAX] = "";
     struct sl_workload day;
     struct sl_workload jobs; /* the same, as asked for on whole GPUs */
     struct sl_sim_run run = {.n = 0};
@@ -129,11 +121,16 @@ static int task_run(void *context, size_t index, struct sl_error *err)
         rc = sl_day_generate(kind, seed, way == WHOLE, &jobs, err);
     }
     if (rc == 0 && way == BOUND) {
-        rc = sl_day_is_short(kind) ? sl_day_bound(kind->nodes * kind->gpus, &day, &out->wait, err)
-                                   : 0;
+        rc = sl_day_is_short(kind)
+                 ? sl_day_bound(kind->nodes * kind->gpus, &day, &figure[WAIT], err)
+                 : 0;
     } else if (rc == 0) {
-        rc = day_run(days, which, way, &jobs, &run, out->cut, err);
-        rc = rc < 0 ? rc : outcome_of(kind->length_s * SL_SECOND_US, &day, &jobs, &run, out, err);
+        rc = day_run(days, which, way, &jobs, &run, cut, err);
+        rc = rc < 0 ? rc
+                    : take_figures(kind->length_s * SL_SECOND_US, &day, &jobs, &run, figure, err);
+    }
+    if (way == STATIC && seed == days->seed) {
+        memcpy(days->cut[which], cut, sizeof(cut)); /* no other task writes it */
     }
     sl_sim_run_free(&run);
     sl_workload_free(&jobs);
@@ -143,156 +140,50 @@ static int task_run(void *context, size_t index, struct sl_error *err)
 
 /* ---- the report ---- */
 
-static double response_of(const struct outcome *outcome)
-{
-    return outcome->response;
-}
-
-static double wait_of(const struct outcome *outcome)
-{
-    return outcome->wait;
-}
-
-static double longest_of(const struct outcome *outcome)
-{
-    return outcome->longest;
-}
-
-static double work_of(const struct outcome *outcome)
-{
-    return outcome->work;
-}
-
-static double never_of(const struct outcome *outcome)
-{
-    return outcome->never;
-}
-
-static double cuts_of(const struct outcome *outcome)
-{
-    return outcome->cuts;
-}
-
-static const struct figure {
-    const char *title;
-    const char *name;
-    double (*of)(const struct outcome *outcome);
-    enum way against; /* shown over that way's in the same seed; WAYS: as it is */
-    int decimals;
-    bool unit; /* small on short days: shown with a decimal more */
-} figures[] = {
-    {"mean response, s", "response_s", response_of, WAYS, 0, true},
-    {"of best static", "response_of_static", response_of, STATIC, 3, false},
-    {"mean wait, s", "wait_s", wait_of, WAYS, 0, true},
-    {"longest wait, s", "longest_wait_s", longest_of, WAYS, 0, false},
-    {"work, GPU-h", "work_gpu_h", work_of, WAYS, 0, true},
-    {"of nos' rule", "work_of_nos_rule", work_of, NOS_RULE, 3, false},
-    {"never started", "never_started", never_of, WAYS, 0, false},
-    {"cuts", "cuts", cuts_of, WAYS, 0, false},
+enum { DAY, WAY, MEAN_WAIT = 4 };
+static const struct sl_column columns[] = {
+    [DAY] = {NULL, "day"},
+    [WAY] = {"", "way"},
+    {"mean response, s", "response_s", 1, 6, SL_HOW_BAND, RESPONSE, SL_OF_NONE},
+    {"of best static", "response_of_static", 3, 6, SL_HOW_BAND, RESPONSE, STATIC},
+    [MEAN_WAIT] = {"mean wait, s", "wait_s", 1, 6, SL_HOW_BAND, WAIT, SL_OF_NONE},
+    {"longest wait, s", "longest_wait_s", 0, 6, SL_HOW_BAND, LONGEST, SL_OF_NONE},
+    {"work, GPU-h", "work_gpu_h", 1, 6, SL_HOW_BAND, WORK, SL_OF_NONE},
+    {"of nos' rule", "work_of_nos_rule", 3, 6, SL_HOW_BAND, WORK, NOS_RULE},
+    {"never started", "never_started", 0, 6, SL_HOW_BAND, NEVER, SL_OF_NONE},
+    {"cuts", "cuts", 0, 6, SL_HOW_BAND, CUTS, SL_OF_NONE},
 };
-enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
-
-static struct sl_band band_of(const struct days *days, size_t which, const struct figure *figure,
-                              enum way way)
-{
-    for (uint32_t i = 0; i < days->seeds; i++) {
-        const struct outcome *outcome = &days->outcome[(which * days->seeds + i) * WAYS];
-        double base = figure->against == WAYS ? 1 : figure->of(&outcome[figure->against]);
-        days->values[i] = figure->of(&outcome[way]) / (base > 0 ? base : 1);
-    }
-    return sl_band_of(days->values, days->seeds);
-}
 
 /* The bound tells nothing but the wait, and only that of short days. */
-static bool is_known(const struct sl_day *day, const struct figure *figure, enum way way)
+static void row_fill(struct sl_study *study, const struct sl_day *day, size_t which, enum way way,
+                     struct sl_rows *rows)
 {
-    return way != BOUND || (sl_day_is_short(day) && figure->of == wait_of);
-}
-
-static void put_figure(const struct days *days, size_t which, size_t f, enum way way,
-                       struct sl_columns *columns)
-{
-    struct sl_band band = band_of(days, which, &figures[f], way);
-    bool fine = sl_day_is_short(&days->first[which]) && figures[f].unit;
-    int decimals = figures[f].decimals + fine;
-    if (!is_known(&days->first[which], &figures[f], way)) {
-        sl_columns_put(columns, f + 1, "-");
-    } else if (band.p95 > band.p5) {
-        sl_columns_put(columns, f + 1, "%.*f (%.*f-%.*f)", decimals, band.median, decimals, band.p5,
-                       decimals, band.p95);
-    } else {
-        sl_columns_put(columns, f + 1, "%.*f", decimals, band.median);
+    bool is_short = sl_day_is_short(day);
+    sl_rows_add(rows, way == BOUND && !is_short ? SL_ROW_IN_DATA : SL_ROW_EVERYWHERE);
+    sl_rows_text(rows, DAY, "%s", day->title);
+    sl_rows_text(rows, WAY, "%s", ways[way].name);
+    if (way != BOUND) {
+        sl_study_fill(study, which * WAYS + way, rows);
+    } else if (is_short) {
+        sl_study_put(study, which * WAYS + way, MEAN_WAIT, rows);
     }
 }
 
-static void write_table(const struct days *days, size_t which, struct sl_buf *out)
+static void fill(struct sl_study *study, const struct days *days, struct sl_rows *rows)
 {
-    const struct sl_day *day = &days->first[which];
-    const size_t first = which * days->seeds * WAYS;
-    struct sl_columns columns;
-    sl_buf_printf(out, "%s%s; %d A100 40GB, %d nodes of %d;\ncuts take %s\n\n",
-                  which > 0 ? "\n" : "", day->title, day->nodes * day->gpus, day->nodes, day->gpus,
-                  sl_day_is_short(day) ? "8 s" : "10 s by nos' agent, 60 s by the mig-manager");
-    sl_columns_init(&columns, FIGURES + 1);
-    sl_columns_row(&columns);
-    for (size_t f = 0; f < FIGURES; f++) {
-        sl_columns_put(&columns, f + 1, "%s", figures[f].title);
-    }
-    for (enum way way = 0; way < (sl_day_is_short(day) ? WAYS : BOUND); way++) {
-        sl_columns_row(&columns);
-        sl_columns_put(&columns, 0, "%s", rows[way].name);
-        for (size_t f = 0; f < FIGURES; f++) {
-            put_figure(days, which, f, way, &columns);
-        }
-    }
-    sl_columns_print(&columns, out);
-    sl_buf_printf(out,
-                  "\n%u seeds: medians, p5-p95 in parentheses. Best static, of the first seed: "
-                  "GPUs %s\n",
-                  days->seeds, days->outcome[first + STATIC].cut);
-}
-
-static void write_rows(const struct days *days, size_t which, bool json, struct sl_buf *out)
-{
-    const char *title = days->first[which].title;
-    for (enum way way = 0; way < WAYS; way++) {
-        sl_buf_printf(out, json ? "  {\"day\": \"%s\", \"way\": \"%s\"" : "\"%s\",\"%s\"", title,
-                      rows[way].name);
-        for (size_t f = 0; f < FIGURES; f++) {
-            double median = band_of(days, which, &figures[f], way).median;
-            bool known = is_known(&days->first[which], &figures[f], way);
-            sl_buf_puts(out, json ? ", " : ",");
-            if (json) {
-                sl_buf_printf(out, "\"%s\": ", figures[f].name);
-            }
-            if (known) {
-                sl_buf_printf(out, "%.6f", median);
-            } else {
-                sl_buf_puts(out, json ? "null" : "");
-            }
-        }
-        sl_buf_puts(out, !json ? "\n" : way + 1 < WAYS || which + 1 < days->n ? "},\n" : "}\n");
-    }
-}
-
-static void write_report(const struct days *days, enum sl_output output, struct sl_buf *out)
-{
-    bool json = output == SL_OUTPUT_JSON;
-    if (output != SL_OUTPUT_TABLE) {
-        sl_buf_puts(out, json ? "{\"experiment\": \"repartition\", \"rows\": [\n" : "day,way");
-        for (size_t f = 0; f < FIGURES && !json; f++) {
-            sl_buf_printf(out, ",%s", figures[f].name);
-        }
-        sl_buf_puts(out, json ? "" : "\n");
-    }
     for (size_t which = 0; which < days->n; which++) {
-        if (output == SL_OUTPUT_TABLE) {
-            write_table(days, which, out);
-        } else {
-            write_rows(days, which, json, out);
+        const struct sl_day *day = &days->first[which];
+        sl_buf_printf(&rows->heading,
+                      "%s; %d A100 40GB, %d nodes of %d;\ncuts take %s; best static cut of the "
+                      "first seed: GPUs %s\n\n",
+                      day->title, day->nodes * day->gpus, day->nodes, day->gpus,
+                      sl_day_is_short(day) ? "8 s" : "10 s by nos' agent, 60 s by the mig-manager",
+                      days->cut[which]);
+        for (enum way way = 0; way < WAYS; way++) {
+            row_fill(study, day, which, way, rows);
         }
     }
-    sl_buf_puts(out, json ? "]}\n" : "");
+    sl_buf_printf(&rows->closing, "\n%u seeds: medians, p5-p95 in parentheses\n", study->seeds);
 }
 
 /* ---- all of it ---- */
@@ -303,7 +194,7 @@ static int fleet_prepare(struct days *days, size_t which, enum way way, struct s
     struct sl_fleet *fleet = &days->fleet[which][way];
     struct sl_partitioning *how = &days->how[which][way];
     char gpus[64];
-    if (sl_partitioning_parse(rows[way].partitioning, how, err) < 0) {
+    if (sl_partitioning_parse(ways[way].partitioning, how, err) < 0) {
         return -1;
     }
     how->cutting.max_nodes = day->max_nodes;
@@ -325,11 +216,6 @@ static int days_prepare(struct days *days, const char *which, struct sl_error *e
     }
     days->first = &sl_days[!all && which[0] == 's' ? SL_DAYS_LONG : 0];
     days->n = all ? SL_DAYS : which[0] == 's' ? SL_DAYS - SL_DAYS_LONG : SL_DAYS_LONG;
-    days->outcome = calloc(days->n * WAYS * days->seeds, sizeof(*days->outcome));
-    days->values = calloc(days->seeds, sizeof(*days->values));
-    if (days->outcome == NULL || days->values == NULL) {
-        return sl_error_nomem(err);
-    }
     for (size_t i = 0; i < days->n * WAYS; i++) {
         if (fleet_prepare(days, i / WAYS, (enum way)(i % WAYS), err) < 0) {
             return -1;
@@ -338,31 +224,36 @@ static int days_prepare(struct days *days, const char *which, struct sl_error *e
     return sl_policy_parse(SL_STR("bounded"), &days->policy, err);
 }
 
-int sl_reproduce_repartition(const struct sl_reproduce_options *options, struct sl_buf *out,
-                             struct sl_error *err)
+static int play(const struct sl_reproduce_options *options, struct sl_rows *rows,
+                struct sl_error *err)
 {
-    struct sl_crew crew = {options->threads, options->progress, "days"};
+    struct sl_study study = {.value = NULL};
     struct days *days = calloc(1, sizeof(*days));
     if (days == NULL) {
         return sl_error_nomem(err);
     }
     days->seed = options->seed;
-    days->seeds = options->seeds;
     for (size_t i = 0; i < (size_t)SL_DAYS * WAYS; i++) {
         sl_fleet_init(&days->fleet[i / WAYS][i % WAYS]);
     }
     int rc = days_prepare(days, options->days, err);
+    rc = rc < 0 ? rc : sl_study_init(&study, days->n * WAYS, WAYS, FIGURES, options, err);
+    rc = rc < 0 ? rc : sl_study_play(&study, options, "days", way_play, days, err);
     if (rc == 0) {
-        rc = sl_crew_run(&crew, days->n * WAYS * days->seeds, task_run, days, err);
-    }
-    if (rc == 0) {
-        write_report(days, options->output, out);
+        fill(&study, days, rows);
     }
     for (size_t i = 0; i < (size_t)SL_DAYS * WAYS; i++) {
         sl_fleet_free(&days->fleet[i / WAYS][i % WAYS]);
     }
-    free(days->outcome);
-    free(days->values);
+    sl_study_free(&study);
     free(days);
     return rc;
 }
+
+const struct sl_reproduction sl_repartition = {
+    .name = "repartition",
+    .summary = "a day of changing demand on 100 A100: static cuts, nos' rule, cuts by demand",
+    .seeds = 20,
+    SL_COLUMNS(columns),
+    .run = play,
+};

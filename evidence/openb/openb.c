@@ -1,14 +1,11 @@
 /* reproduce openb: every policy on every seed, and the table. */
 #include "evidence/openb/openb.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "config/config.h"
-#include "evidence/reproduce.h"
-#include "sim/output/report.h"
-#include "sim/play/crew.h"
+#include "evidence/experiments.h"
+#include "evidence/shape/study.h"
 
 #define LOAD 1.3
 
@@ -19,11 +16,6 @@ struct comparison {
     struct sl_score_config weights;
     const struct sl_openb_policy *policy[POLICIES_MAX];
     size_t n_policies;
-    uint64_t seed;
-    uint32_t seeds;
-    struct sl_openb_outcome *outcome; /* by policy, then seed */
-    const char *pods;
-    const char *nodes;
 };
 
 /* ---- which policies ---- */
@@ -61,119 +53,46 @@ static int choose_policies(struct comparison *all, const char *text, struct sl_e
     return all->n_policies > 0 ? 0 : unknown_policy(SL_STR(""), err);
 }
 
-/* ---- running ---- */
+/* ---- running and reporting ---- */
 
-static int outcome_run(void *context, size_t index, struct sl_error *err)
+enum { ALLOCATION, REFUSED, FIGURES };
+
+static int policy_play(void *context, size_t which, uint64_t seed, double *figure,
+                       struct sl_error *err)
 {
-    struct comparison *all = context;
-    const struct sl_openb_policy *policy = all->policy[index / all->seeds];
-    return sl_openb_simulate(&all->openb, policy, &all->weights, all->seed + index % all->seeds,
-                             LOAD, &all->outcome[index], err);
+    const struct comparison *all = context;
+    struct sl_openb_outcome outcome;
+    int rc = sl_openb_simulate(&all->openb, all->policy[which], &all->weights, seed, LOAD, &outcome,
+                               err);
+    figure[ALLOCATION] = 100 * outcome.allocation;
+    figure[REFUSED] = (double)outcome.failed;
+    return rc;
 }
 
-/* ---- reporting ---- */
-
-struct row {
-    double mean;
-    double deviation;
-    double failed; /* pods, on the average */
+enum { POLICY, PUBLISHED = 4 };
+static const struct sl_column columns[] = {
+    [POLICY] = {"policy", "policy"},
+    {"allocation %", "allocationPercent", 2, 4, SL_HOW_MEAN, ALLOCATION, SL_OF_NONE},
+    {"deviation", "deviation", 2, 4, SL_HOW_DEVIATION, ALLOCATION, SL_OF_NONE},
+    {"pods refused", "refused", 0, 1, SL_HOW_MEAN, REFUSED, SL_OF_NONE},
+    [PUBLISHED] = {"published %", "publishedPercent", 2, 2},
 };
 
-static struct row row_of(const struct comparison *all, size_t policy)
+static void fill(struct sl_study *study, const struct comparison *all, const char *pods,
+                 struct sl_rows *rows)
 {
-    struct row row = {0};
-    double n = (double)all->seeds;
-    for (uint32_t i = 0; i < all->seeds; i++) {
-        const struct sl_openb_outcome *outcome = &all->outcome[policy * all->seeds + i];
-        row.mean += 100 * outcome->allocation / n;
-        row.failed += (double)outcome->failed / n;
-    }
-    for (uint32_t i = 0; i < all->seeds; i++) {
-        double off = 100 * all->outcome[policy * all->seeds + i].allocation - row.mean;
-        row.deviation += off * off / n;
-    }
-    row.deviation = sqrt(row.deviation);
-    return row;
-}
-
-static void write_table(const struct comparison *all, struct sl_buf *out)
-{
-    struct sl_columns columns;
-    sl_buf_printf(out, "GPUs given at %.0f %% load, of %lld on %zu nodes, %u seeds\n\n", 100 * LOAD,
-                  (long long)(all->openb.milli / SL_OPENB_GPU), all->openb.fleet.n, all->seeds);
-    sl_columns_init(&columns, 5);
-    sl_columns_row(&columns);
-    sl_columns_put(&columns, 0, "policy");
-    sl_columns_put(&columns, 1, "allocation %%");
-    sl_columns_put(&columns, 2, "deviation");
-    sl_columns_put(&columns, 3, "pods refused");
-    sl_columns_put(&columns, 4, "published %%");
+    sl_buf_printf(&rows->about, "GPUs given at %.0f %% load, of %lld on %zu nodes, %u seeds\n\n",
+                  100 * LOAD, (long long)(all->openb.milli / SL_OPENB_GPU), all->openb.fleet.n,
+                  study->seeds);
     for (size_t i = 0; i < all->n_policies; i++) {
-        struct row row = row_of(all, i);
-        double known = sl_openb_published(all->policy[i], all->pods);
-        sl_columns_row(&columns);
-        sl_columns_put(&columns, 0, "%s", all->policy[i]->name);
-        sl_columns_put(&columns, 1, "%.2f", row.mean);
-        sl_columns_put(&columns, 2, "%.2f", row.deviation);
-        sl_columns_put(&columns, 3, "%.0f", row.failed);
+        double known = sl_openb_published(all->policy[i], pods);
+        sl_rows_add(rows, SL_ROW_EVERYWHERE);
+        sl_rows_text(rows, POLICY, "%s", all->policy[i]->name);
+        sl_study_fill(study, i, rows);
         if (known > 0) {
-            sl_columns_put(&columns, 4, "%.2f", known);
+            sl_rows_number(rows, PUBLISHED, known);
         }
     }
-    sl_columns_print(&columns, out);
-}
-
-static void write_csv(const struct comparison *all, struct sl_buf *out)
-{
-    sl_buf_printf(out, "policy,seed,allocation_percent,pods,refused\n");
-    for (size_t i = 0; i < all->n_policies; i++) {
-        for (uint32_t s = 0; s < all->seeds; s++) {
-            const struct sl_openb_outcome *outcome = &all->outcome[i * all->seeds + s];
-            sl_buf_printf(out, "%s,%llu,%.4f,%zu,%zu\n", all->policy[i]->name,
-                          (unsigned long long)all->seed + s, 100 * outcome->allocation,
-                          outcome->pods, outcome->failed);
-        }
-    }
-}
-
-static void write_json(const struct comparison *all, struct sl_buf *out)
-{
-    sl_buf_printf(out, "{\"pods\": \"");
-    sl_report_json_text(out, all->pods);
-    sl_buf_printf(out, "\", \"nodes\": \"");
-    sl_report_json_text(out, all->nodes);
-    sl_buf_printf(out, "\", \"gpus\": %lld, \"load\": %.2f, \"seeds\": %u, \"policies\": [",
-                  (long long)(all->openb.milli / SL_OPENB_GPU), LOAD, all->seeds);
-    for (size_t i = 0; i < all->n_policies; i++) {
-        struct row row = row_of(all, i);
-        double known = sl_openb_published(all->policy[i], all->pods);
-        sl_buf_printf(
-            out,
-            "%s\n  {\"policy\": \"%s\", \"allocationPercent\": %.4f, \"deviation\": %.4f, "
-            "\"refused\": %.1f",
-            i > 0 ? "," : "", all->policy[i]->name, row.mean, row.deviation, row.failed);
-        if (known > 0) {
-            sl_buf_printf(out, ", \"publishedPercent\": %.2f", known);
-        }
-        sl_buf_printf(out, "}");
-    }
-    sl_buf_printf(out, "\n]}\n");
-}
-
-static void write_report(const struct comparison *all, enum sl_output output, struct sl_buf *out)
-{
-    switch (output) {
-    case SL_OUTPUT_CSV:
-        write_csv(all, out);
-        return;
-    case SL_OUTPUT_JSON:
-        write_json(all, out);
-        return;
-    case SL_OUTPUT_TABLE:
-    case SL_OUTPUT_SVG:
-        break;
-    }
-    write_table(all, out);
 }
 
 /* ---- the command ---- */
@@ -185,8 +104,7 @@ static int find_file(const struct sl_reproduce_options *options, const char *giv
 {
     if (given == NULL && options->data == NULL) {
         return sl_error_set(err, SL_ERR_NOTFOUND,
-                            "reproduce openb needs %s FILE, or --data FOLDER with openb/%s", option,
-                            name);
+                            "openb needs %s FILE, or --data FOLDER with openb/%s", option, name);
     }
     int len = given != NULL ? snprintf(path, PATH_TEXT, "%s", given)
                             : snprintf(path, PATH_TEXT, "%s/openb/%s", options->data, name);
@@ -194,39 +112,39 @@ static int find_file(const struct sl_reproduce_options *options, const char *giv
                            : sl_error_set(err, SL_ERR_LIMIT, "%s: the path is too long", option);
 }
 
-int sl_reproduce_openb(const struct sl_reproduce_options *options, struct sl_buf *out,
-                       struct sl_error *err)
+static int play(const struct sl_reproduce_options *options, struct sl_rows *rows,
+                struct sl_error *err)
 {
-    struct comparison all = {.seed = options->seed, .seeds = options->seeds};
-    struct sl_crew crew = {options->threads, options->progress, "placing"};
+    struct comparison all = {.n_policies = 0};
+    struct sl_study study = {.value = NULL};
     struct sl_config config;
     char pods[PATH_TEXT];
     char nodes[PATH_TEXT];
-    int rc = -1;
     sl_openb_init(&all.openb);
     sl_config_defaults(&config);
     all.weights = config.score;
-    if (choose_policies(&all, options->policy, err) < 0 ||
-        find_file(options, options->pods, "--pods", "openb_pod_list_default.csv", pods, err) < 0 ||
-        find_file(options, options->nodes, "--nodes", "openb_node_list_gpu_node.csv", nodes, err) <
-            0 ||
-        sl_openb_load(&all.openb, pods, nodes, err) < 0) {
-        goto done;
+    int rc = choose_policies(&all, options->policy, err);
+    rc = rc < 0
+             ? rc
+             : find_file(options, options->pods, "--pods", "openb_pod_list_default.csv", pods, err);
+    rc = rc < 0 ? rc
+                : find_file(options, options->nodes, "--nodes", "openb_node_list_gpu_node.csv",
+                            nodes, err);
+    rc = rc < 0 ? rc : sl_openb_load(&all.openb, pods, nodes, err);
+    rc = rc < 0 ? rc : sl_study_init(&study, all.n_policies, 1, FIGURES, options, err);
+    rc = rc < 0 ? rc : sl_study_play(&study, options, "placing", policy_play, &all, err);
+    if (rc == 0) {
+        fill(&study, &all, pods, rows);
     }
-    all.pods = pods;
-    all.nodes = nodes;
-    all.outcome = calloc(all.n_policies * all.seeds, sizeof(*all.outcome));
-    if (all.outcome == NULL) {
-        (void)sl_error_nomem(err);
-        goto done;
-    }
-    if (sl_crew_run(&crew, all.n_policies * all.seeds, outcome_run, &all, err) < 0) {
-        goto done;
-    }
-    write_report(&all, options->output, out);
-    rc = 0;
-done:
-    free(all.outcome);
+    sl_study_free(&study);
     sl_openb_free(&all.openb);
     return rc;
 }
+
+const struct sl_reproduction sl_openb = {
+    .name = "openb",
+    .summary = "FGD's comparison: GPUs given of the openb cluster at 130 % load, by policy",
+    .seeds = 10,
+    SL_COLUMNS(columns),
+    .run = play,
+};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "evidence/shape/data.h"
 #include "evidence/sharing/jobs.h"
 #include "evidence/sharing/life.h"
 #include "sim/input/csv.h"
@@ -37,27 +38,13 @@ struct reading {
     double n[SL_SHARING_TOGETHER];
 };
 
-static int path_of(const struct reading *reading, const char *name, char path[PATH_TEXT],
-                   struct sl_error *err)
-{
-    static const char *const places[] = {"ferikoglou/", ""};
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        (void)snprintf(path, PATH_TEXT, "%s/%s%s", reading->folder, places[i], name);
-        FILE *file = fopen(path, "re");
-        if (file != NULL) {
-            (void)fclose(file);
-            return 0;
-        }
-    }
-    return sl_error_set(err, SL_ERR_NOTFOUND, "no ferikoglou/%s in %s", name, reading->folder);
-}
-
 static int file_read(const struct reading *reading, const char *name, struct sl_buf *text,
                      struct sl_error *err)
 {
     char path[PATH_TEXT];
     sl_buf_init(text, SL_CSV_FILE_MAX);
-    if (path_of(reading, name, path, err) < 0 || sl_file_read(path, text, err) < 0) {
+    if (sl_ferikoglou_path(reading->folder, name, path, sizeof(path), err) < 0 ||
+        sl_file_read(path, text, err) < 0) {
         return -1;
     }
     sl_buf_putc(text, '\0');
@@ -111,7 +98,7 @@ static int arrivals_read(const struct reading *reading, struct sl_sharing_load *
 {
     char path[PATH_TEXT];
     struct sl_csv csv;
-    if (path_of(reading, "arrivals.csv", path, err) < 0) {
+    if (sl_ferikoglou_path(reading->folder, "arrivals.csv", path, sizeof(path), err) < 0) {
         return -1;
     }
     if (sl_csv_open(&csv, path, err) < 0) {

@@ -477,7 +477,7 @@ static int second_place(struct stage *stage, struct sl_error *err)
 
 /* ---- the whole ---- */
 
-static int stage_figures(const struct stage *stage, struct sl_sharing_outcome *out,
+static int stage_figures(const struct stage *stage, double figure[SL_SHARING_FIGURES],
                          struct sl_error *err)
 {
     struct sl_summary pending;
@@ -497,15 +497,15 @@ static int stage_figures(const struct stage *stage, struct sl_sharing_outcome *o
     sl_summary_of(values, n, &pending);
     sl_summary_of(values + n, n, &slowdown);
     free(values);
-    *out = (struct sl_sharing_outcome){.pending_mean_s = pending.mean,
-                                       .pending_p99_s = pending.p99,
-                                       .memory = stage->memory / span_s,
-                                       .busy = stage->busy / span_s,
-                                       .slowdown_p99 = slowdown.p99,
-                                       .makespan_s = span_s,
-                                       .energy_kj = stage->joules / 1000,
-                                       .pushed = stage->pushed,
-                                       .beyond = stage->beyond};
+    figure[SL_SHARING_PENDING] = pending.mean;
+    figure[SL_SHARING_PENDING_P99] = pending.p99;
+    figure[SL_SHARING_MEMORY] = stage->memory / span_s;
+    figure[SL_SHARING_BUSY] = stage->busy / span_s;
+    figure[SL_SHARING_SLOWDOWN_P99] = slowdown.p99;
+    figure[SL_SHARING_MAKESPAN] = span_s;
+    figure[SL_SHARING_ENERGY] = stage->joules / 1000;
+    figure[SL_SHARING_PUSHED] = stage->pushed;
+    figure[SL_SHARING_BEYOND] = stage->beyond;
     return 0;
 }
 
@@ -529,7 +529,7 @@ static int stage_run(struct stage *stage, struct sl_error *err)
 }
 
 int sl_sharing_play(const struct sl_sharing_load *load, enum sl_sharing_scheme scheme,
-                    struct sl_sharing_outcome *out, struct sl_error *err)
+                    double figure[SL_SHARING_FIGURES], struct sl_error *err)
 {
     struct stage *stage = calloc(1, sizeof(*stage));
     int rc = -1;
@@ -552,7 +552,7 @@ int sl_sharing_play(const struct sl_sharing_load *load, enum sl_sharing_scheme s
     if (stage->node == NULL || stage_run(stage, err) < 0) {
         goto done;
     }
-    rc = stage_figures(stage, out, err);
+    rc = stage_figures(stage, figure, err);
 done:
     for (uint32_t i = 0; stage->run != NULL && i < stage->come; i++) {
         sl_pod_unref(stage->run[i].pod);

@@ -13,20 +13,23 @@ enum sl_sharing_scheme {
     SL_SCHEMES,
 };
 
-struct sl_sharing_outcome {
-    double pending_mean_s; /* from submission until a GPU is given */
-    double pending_p99_s;
-    double memory; /* used, of all GPUs, mean over the makespan */
-    double busy;
-    double slowdown_p99; /* from a GPU given to the end, restarts included, over the time alone */
-    double makespan_s;
-    double energy_kj; /* of all GPUs, until the last job has ended */
-    double pushed;    /* containers out of memory though all that are there keep to their asks */
-    double beyond;    /* because some use more than they asked for */
+/* What a play comes to. */
+enum {
+    SL_SHARING_PENDING, /* seconds from submission until a GPU is given, mean and p99 */
+    SL_SHARING_PENDING_P99,
+    SL_SHARING_MEMORY, /* used, of all GPUs, mean over the makespan */
+    SL_SHARING_BUSY,
+    SL_SHARING_SLOWDOWN_P99, /* from a GPU given to the end, restarts included, over the time alone
+                              */
+    SL_SHARING_MAKESPAN,     /* seconds */
+    SL_SHARING_ENERGY,       /* kJ, of all GPUs, until the last job has ended */
+    SL_SHARING_PUSHED, /* containers out of memory though all that are there keep to their asks */
+    SL_SHARING_BEYOND, /* because some use more than they asked for */
+    SL_SHARING_FIGURES,
 };
 
 /* Plays all jobs to their end. */
 int sl_sharing_play(const struct sl_sharing_load *load, enum sl_sharing_scheme scheme,
-                    struct sl_sharing_outcome *out, struct sl_error *err);
+                    double figure[SL_SHARING_FIGURES], struct sl_error *err);
 
 #endif

@@ -9,7 +9,7 @@ def test_short_tasks_lie_where_the_paper_does():
     rows = {r["policy"]: r for r in rows_of("short-tasks", "--seeds", "2000")}
     assert rows["sjf"]["ofFifo"]["median"] == pytest.approx(0.48, abs=0.02)
     assert rows["p"]["ofFifo"]["median"] == pytest.approx(0.53, abs=0.02)
-    assert rows["sjf"]["paper"]["inside"] and rows["p"]["paper"]["inside"]
+    assert rows["sjf"]["paperInside"] and rows["p"]["paperInside"]
     assert rows["sjf"]["ofFifo"]["p5"] < 0.447 < rows["sjf"]["ofFifo"]["p95"]
 
 

@@ -217,7 +217,7 @@ void sl_report_table(const struct sl_experiment *experiment, struct sl_buf *out)
 
 /* ---- CSV ---- */
 
-static void field_write(struct sl_buf *out, const char *text)
+void sl_report_csv_field(struct sl_buf *out, const char *text)
 {
     if (strpbrk(text, ",\"\r\n") == NULL) {
         sl_buf_puts(out, text);
@@ -240,7 +240,7 @@ void sl_report_csv(const struct sl_experiment *experiment, struct sl_buf *out)
     sl_buf_putc(out, '\n');
     for (size_t r = 0; r < experiment->n; r++) {
         const struct sl_result *result = &experiment->result[r];
-        field_write(out, experiment->policies->policy[result->policy].name);
+        sl_report_csv_field(out, experiment->policies->policy[result->policy].name);
         sl_buf_printf(out, ",%llu", (unsigned long long)result->seed);
         for (size_t i = 0; sl_figure_at(i) != NULL; i++) {
             const struct sl_figure *figure = sl_figure_at(i);
@@ -330,16 +330,16 @@ static void decisions_of(const struct sl_experiment *experiment, size_t policy, 
         const struct sl_sim_job *run = &detail->run.job[order[k]];
         char pod[SL_ASSIGNMENT_TEXT_MAX];
         (void)snprintf(pod, sizeof(pod), "%s/%s", job->namespace, job->name);
-        field_write(out, experiment->policies->policy[policy].name);
+        sl_report_csv_field(out, experiment->policies->policy[policy].name);
         int64_t start_us = run->start_us - detail->run.begin_us;
         int64_t end_us = run->end_us - detail->run.begin_us;
         sl_buf_printf(out, ",%llu,%lld.%06lld,", (unsigned long long)experiment->seed,
                       (long long)(start_us / SL_SECOND_US), (long long)(start_us % SL_SECOND_US));
-        field_write(out, pod);
+        sl_report_csv_field(out, pod);
         sl_buf_putc(out, ',');
-        field_write(out, experiment->fleet->node[run->node]->name);
+        sl_report_csv_field(out, experiment->fleet->node[run->node]->name);
         sl_buf_putc(out, ',');
-        field_write(out, run->place);
+        sl_report_csv_field(out, run->place);
         sl_buf_printf(out, ",%lld.%06lld,%s\n", (long long)(end_us / SL_SECOND_US),
                       (long long)(end_us % SL_SECOND_US),
                       run->outcome == SL_SIM_KILLED ? "killed" : "done");

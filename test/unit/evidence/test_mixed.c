@@ -7,64 +7,64 @@
 
 #include <cmocka.h>
 
-#include "evidence/trial.h"
-#include "sim/output/report.h"
+#include "evidence/shape/study.h"
 
-enum { SEEDS = 20, FIFO = 0, P = 1, BOUNDED = 2 };
+enum { SEEDS = 20, FIFO = 0, P = 1, BOUNDED = 2, POLICIES = 3 };
 
 static const char policies[] = "fifo,p,bounded";
 
-static struct sl_trial *play(const char *jobs, const char *gpus)
+static struct sl_study study;
+
+static void play(const char *jobs, const char *gpus)
 {
     struct sl_error err;
     const struct sl_reproduce_options options = {.seed = 1, .seeds = SEEDS, .threads = 1};
-    struct sl_trial *trial = sl_trial_run(jobs, gpus, policies, &options, "", &err);
-    assert_non_null(trial);
-    return trial;
+    assert_int_equal(sl_study_init(&study, POLICIES, POLICIES, SL_TRIAL_FIGURES, &options, &err),
+                     0);
+    assert_int_equal(sl_study_try(&study, 0, jobs, gpus, policies, &options, "", &err), 0);
 }
 
-static double median(const struct sl_trial *trial, double (*figure)(const struct sl_result *result),
-                     size_t base, double values[SEEDS])
+/* Of the order bounded, over that of the other. */
+static double median(unsigned figure, int of)
 {
-    sl_trial_ratios(trial, figure, BOUNDED, base, values);
-    return sl_band_of(values, SEEDS).median; /* sorts them */
+    return sl_study_band(&study, BOUNDED, figure, of).median;
+}
+
+static double most(unsigned figure, int of)
+{
+    return sl_study_sorted(&study, BOUNDED, figure, of)[SEEDS - 1];
 }
 
 static void under_overload_nobody_waits_much_longer_than_fifos_longest(void **state)
 {
     (void)state;
-    double values[SEEDS];
-    struct sl_trial *trial = play("tasks=150,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:4@0.3", "2x4");
-    assert_true(median(trial, sl_longest_wait, FIFO, values) <= 1.15);
-    assert_true(values[SEEDS - 1] <= 1.35);
-    assert_true(median(trial, sl_mean_response, P, values) < 0.8);
-    assert_true(median(trial, sl_mean_response, FIFO, values) < 0.8);
-    sl_trial_free(trial);
+    play("tasks=150,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:4@0.3", "2x4");
+    assert_true(median(SL_TRIAL_LONGEST, FIFO) <= 1.15);
+    assert_true(most(SL_TRIAL_LONGEST, FIFO) <= 1.35);
+    assert_true(median(SL_TRIAL_RESPONSE, P) < 0.8);
+    assert_true(median(SL_TRIAL_RESPONSE, FIFO) < 0.8);
+    sl_study_free(&study);
 }
 
 static void at_high_load_it_is_better_than_fifo_and_p_on_the_mean(void **state)
 {
     (void)state;
-    double values[SEEDS];
-    struct sl_trial *trial =
-        play("tasks=200,gap=exp:60,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:4@0.3", "2x4");
-    assert_true(median(trial, sl_mean_response, P, values) <= 1);
-    assert_true(median(trial, sl_mean_response, FIFO, values) <= 1);
-    assert_true(median(trial, sl_longest_wait, FIFO, values) <= 1.2);
-    assert_true(values[SEEDS - 1] <= 2);
-    sl_trial_free(trial);
+    play("tasks=200,gap=exp:60,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:4@0.3", "2x4");
+    assert_true(median(SL_TRIAL_RESPONSE, P) <= 1);
+    assert_true(median(SL_TRIAL_RESPONSE, FIFO) <= 1);
+    assert_true(median(SL_TRIAL_LONGEST, FIFO) <= 1.2);
+    assert_true(most(SL_TRIAL_LONGEST, FIFO) <= 2);
+    sl_study_free(&study);
 }
 
 static void wide_pods_are_not_starved_where_free_units_lie_apart(void **state)
 {
     (void)state;
-    double values[SEEDS];
-    struct sl_trial *trial = play(
-        "tasks=300,gap=exp:8,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:2@0.2+nvidia.com/gpu:8@0.1",
-        "8x8");
-    assert_true(median(trial, sl_mean_response, FIFO, values) <= 1);
-    assert_true(median(trial, sl_longest_wait, FIFO, values) <= 1.3);
-    sl_trial_free(trial);
+    play("tasks=300,gap=exp:8,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:2@0.2+nvidia.com/gpu:8@0.1",
+         "8x8");
+    assert_true(median(SL_TRIAL_RESPONSE, FIFO) <= 1);
+    assert_true(median(SL_TRIAL_LONGEST, FIFO) <= 1.3);
+    sl_study_free(&study);
 }
 
 int main(void)
