@@ -65,7 +65,7 @@ static int way_run(const struct way *way, int n, const struct sl_fleet *fleet, d
         rc = sl_sim_run(&input, &run, err);
     }
     if (rc == 0) {
-        rc = sl_result_of(&workload, &run, &result, NULL, err);
+        rc = sl_result_of(&workload, &run, &result, err);
         *makespan = result.makespan;
     }
     sl_sim_run_free(&run);

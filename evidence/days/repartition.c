@@ -65,7 +65,7 @@ static int take_figures(int64_t end_us, const struct sl_workload *day,
                         double figure[FIGURES], struct sl_error *err)
 {
     struct sl_result result = {.jobs = 0};
-    if (sl_result_of(jobs, run, &result, NULL, err) < 0) {
+    if (sl_result_of(jobs, run, &result, err) < 0) {
         return -1;
     }
     figure[RESPONSE] = result.response.mean;

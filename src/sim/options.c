@@ -59,7 +59,7 @@ static const struct sl_option options[] = {
      .kind = SL_OPTION_NUMBER, .commands = IN_RUN},
     {"--threads", "N", "how many run at once (one per processor); results do not depend on it",
      AT(threads), .min = 1, .max = THREADS_MAX, .kind = SL_OPTION_NUMBER, .commands = IN_RUN},
-    {"--output", "table|csv|json|svg", "form of the report (table)", AT(output_name),
+    {"--output", "table|csv|json", "form of the report (table)", AT(output_name),
      .kind = SL_OPTION_ONCE, .commands = IN_RUN, .letter = 'o'},
     {"--audit", NULL, "check after each step that the engine's parts agree: slow, for developers",
      AT(audit), .commands = IN_RUN},
@@ -72,7 +72,6 @@ static const char *const outputs[] = {
     [SL_OUTPUT_TABLE] = "table",
     [SL_OUTPUT_CSV] = "csv",
     [SL_OUTPUT_JSON] = "json",
-    [SL_OUTPUT_SVG] = "svg",
 };
 
 static const char *const commands[] = {
@@ -110,7 +109,7 @@ static int take_output(struct sl_sim_options *out, struct sl_error *err)
             return 0;
         }
     }
-    return sl_error_set(err, SL_ERR_FIELD, "--output \"%s\": expected table, csv, json or svg",
+    return sl_error_set(err, SL_ERR_FIELD, "--output \"%s\": expected table, csv or json",
                         out->output_name);
 }
 
@@ -188,7 +187,7 @@ static void help_none(struct sl_buf *out)
         "where\n\n"
         "Usage: slicesim run --trace FORMAT:FILE|--generate SPEC\n"
         "                    --cluster FILE|--nodes FORMAT:FILE|--gpus N\n"
-        "                    --policy NAME[,NAME...] [--seeds N] [-o table|csv|json|svg]\n"
+        "                    --policy NAME[,NAME...] [--seeds N] [-o table|csv|json]\n"
         "\nCommands:\n"
         "  run         simulate a workload on a cluster; slicesim run --help\n",
         SL_VERSION);
@@ -238,7 +237,6 @@ static const char run_help[] =
     "-o json\n"
     "  slicesim run --trace csv:jobs.csv --cluster deploy/examples/a30-mixed.yaml --policy "
     "bounded\n"
-    "  slicesim run --trace csv:jobs.csv --gpus 4 --policy fifo,bounded -o svg > plot.svg\n"
     "  slicesim run --generate ask=nvidia.com/mig-1g.5gb:1+nvidia.com/mig-3g.20gb:1 --policy "
     "bounded \\\n"
     "    --gpus 2x4:A100-SXM4-40GB:7g.40gb --partitioning dynamic,seconds=30\n"
@@ -251,9 +249,9 @@ static void help_run(struct sl_buf *out)
                 "Usage: slicesim run --trace FORMAT:FILE|--generate SPEC\n"
                 "                    --cluster FILE|--nodes FORMAT:FILE|--gpus N\n"
                 "                    --policy NAME[,NAME...] [--partitioning HOW] [--seeds N]\n"
-                "                    [-o table|csv|json|svg]\n"
+                "                    [-o table|csv|json]\n"
                 "       slicesim run --live FILE --policy NAME[,NAME...] [--for DURATION]\n"
-                "                    [--partitioning HOW] [-o table|csv|json|svg]\n");
+                "                    [--partitioning HOW] [-o table|csv|json]\n");
     list_options(SL_COMMAND_RUN, out);
     sl_buf_puts(out, run_help);
 }

@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-#include "util/timestamp.h"
 #include "sim/input/csv.h"
 #include "sim/input/generate.h"
 #include "sliced/timeout.h"
 #include "util/time.h"
+#include "util/timestamp.h"
 
 enum { COLUMNS_MAX = 13, GPUS_MAX = 100000, MILLI = 1000 };
 

@@ -312,6 +312,12 @@ void sl_report_json(const struct sl_experiment *experiment, struct sl_buf *out)
 
 /* ---- decisions ---- */
 
+static void put_seconds(struct sl_buf *out, int64_t us)
+{
+    sl_buf_printf(out, ",%lld.%06lld", (long long)(us / SL_SECOND_US),
+                  (long long)(us % SL_SECOND_US));
+}
+
 static void decisions_of(const struct sl_experiment *experiment, size_t policy, struct sl_buf *out)
 {
     const struct sl_detail *detail = &experiment->detail[policy];
@@ -331,25 +337,25 @@ static void decisions_of(const struct sl_experiment *experiment, size_t policy, 
         char pod[SL_ASSIGNMENT_TEXT_MAX];
         (void)snprintf(pod, sizeof(pod), "%s/%s", job->namespace, job->name);
         sl_report_csv_field(out, experiment->policies->policy[policy].name);
-        int64_t start_us = run->start_us - detail->run.begin_us;
-        int64_t end_us = run->end_us - detail->run.begin_us;
-        sl_buf_printf(out, ",%llu,%lld.%06lld,", (unsigned long long)experiment->seed,
-                      (long long)(start_us / SL_SECOND_US), (long long)(start_us % SL_SECOND_US));
+        sl_buf_printf(out, ",%llu", (unsigned long long)experiment->seed);
+        put_seconds(out, run->start_us - detail->run.begin_us);
+        sl_buf_putc(out, ',');
         sl_report_csv_field(out, pod);
         sl_buf_putc(out, ',');
         sl_report_csv_field(out, experiment->fleet->node[run->node]->name);
         sl_buf_putc(out, ',');
         sl_report_csv_field(out, run->place);
-        sl_buf_printf(out, ",%lld.%06lld,%s\n", (long long)(end_us / SL_SECOND_US),
-                      (long long)(end_us % SL_SECOND_US),
-                      run->outcome == SL_SIM_KILLED ? "killed" : "done");
+        put_seconds(out, run->end_us - detail->run.begin_us);
+        sl_buf_puts(out, run->outcome == SL_SIM_KILLED ? ",killed" : ",done");
+        put_seconds(out, run->start_us - job->submit_us);
+        sl_buf_putc(out, '\n');
     }
     free(order);
 }
 
 void sl_report_decisions(const struct sl_experiment *experiment, struct sl_buf *out)
 {
-    sl_buf_puts(out, "policy,seed,time,pod,node,devices,end,outcome\n");
+    sl_buf_puts(out, "policy,seed,time,pod,node,devices,end,outcome,wait\n");
     for (size_t p = 0; p < experiment->policies->n; p++) {
         decisions_of(experiment, p, out);
     }
