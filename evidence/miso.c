@@ -6,8 +6,8 @@
 
 #include "evidence/experiments.h"
 #include "evidence/shape/study.h"
-#include "sim/input/csv.h"
 #include "sim/input/cuts.h"
+#include "sim/input/record.h"
 #include "sim/input/rng.h"
 
 enum {
@@ -76,74 +76,60 @@ static struct kind *kind_named(struct speeds *speeds, const char *name)
     return kind;
 }
 
-enum column { MODEL, BATCH, PROFILE, SPEED, COLUMNS };
+struct record {
+    struct sl_str model;
+    struct sl_str batch;
+    struct sl_str profile;
+    int64_t millionths;
+};
+
+static const struct sl_field fields[] = {
+    {"model", SL_FIELD_TEXT, .at = offsetof(struct record, model)},
+    {"batch", SL_FIELD_TEXT, .at = offsetof(struct record, batch)},
+    {"profile", SL_FIELD_TEXT, .at = offsetof(struct record, profile)},
+    {"speed_vs_7g", SL_FIELD_SECONDS, .at = offsetof(struct record, millionths)},
+};
 
 static int name_length(struct sl_str text)
 {
     return text.len < 30 ? (int)text.len : 30;
 }
 
-static int take_speed(struct speeds *speeds, const struct sl_csv *csv, const int *column,
-                      struct sl_error *err)
+static int take_speed(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
 {
+    struct speeds *speeds = context;
+    const struct record *record = taken;
     char name[64];
-    const struct sl_str *field = csv->field;
-    int slice = slice_of(field[column[PROFILE]]);
-    int64_t millionths = 0;
-    (void)snprintf(name, sizeof(name), "%.*s/%.*s", name_length(field[column[MODEL]]),
-                   field[column[MODEL]].s, name_length(field[column[BATCH]]),
-                   field[column[BATCH]].s);
+    int slice = slice_of(record->profile);
+    (void)snprintf(name, sizeof(name), "%.*s/%.*s", name_length(record->model), record->model.s,
+                   name_length(record->batch), record->batch.s);
     if (slice < 0) {
-        return sl_csv_wrong(csv, column[PROFILE], "a profile of the A100 40 GB", err);
-    }
-    if (sl_csv_time(csv, column[SPEED], 1000000, &millionths, err) < 0) {
-        return -1;
+        return sl_record_wrong(csv, "profile", "a profile of the A100 40 GB", err);
     }
     struct kind *kind = kind_named(speeds, name);
     if (kind == NULL) {
         return sl_error_set(err, SL_ERR_LIMIT, "more than %d models and batch sizes", KINDS_MAX);
     }
-    kind->speed[slice] = (double)millionths / 1e6;
+    kind->speed[slice] = (double)record->millionths / 1e6;
     return 0;
-}
-
-static int read_rows(struct speeds *speeds, struct sl_csv *csv, struct sl_error *err)
-{
-    static const char *const names[COLUMNS] = {"model", "batch", "profile", "speed_vs_7g"};
-    int column[COLUMNS];
-    for (int i = 0; i < COLUMNS; i++) {
-        column[i] = sl_csv_need(csv, names[i], err);
-        if (column[i] < 0) {
-            return -1;
-        }
-    }
-    int rc = sl_csv_next(csv, err);
-    while (rc == 1) {
-        rc = take_speed(speeds, csv, column, err) < 0 ? -1 : sl_csv_next(csv, err);
-    }
-    for (size_t i = 0; rc == 0 && i < speeds->n_kinds; i++) {
-        if (speeds->kind[i].speed[SLICES - 1] <= 0) {
-            return sl_error_set(err, SL_ERR_FIELD, "%s has no speed on %s", speeds->kind[i].name,
-                                slices[SLICES - 1]);
-        }
-    }
-    return rc;
 }
 
 static int speeds_read(struct speeds *speeds, const char *folder, struct sl_error *err)
 {
     char path[PATH_TEXT];
-    struct sl_csv csv;
+    struct record record = {.millionths = 0};
+    const struct sl_records records = SL_RECORDS(fields, take_speed, record, speeds);
     (void)snprintf(path, sizeof(path), "%s/miso/mig_iter_time.csv", folder);
-    if (sl_csv_open(&csv, path, err) < 0) {
-        return sl_csv_locate(path, err);
+    if (sl_records_read(&records, path, err) < 0) {
+        return -1;
     }
-    int rc = read_rows(speeds, &csv, err);
-    sl_csv_close(&csv);
-    if (rc == 0 && speeds->n_kinds == 0) {
-        rc = sl_error_set(err, SL_ERR_FIELD, "no measured speed");
+    for (size_t i = 0; i < speeds->n_kinds; i++) {
+        if (speeds->kind[i].speed[SLICES - 1] <= 0) {
+            return sl_error_set(err, SL_ERR_FIELD, "%s: %s has no speed on %s", path,
+                                speeds->kind[i].name, slices[SLICES - 1]);
+        }
     }
-    return rc < 0 ? sl_csv_locate(path, err) : 0;
+    return speeds->n_kinds > 0 ? 0 : sl_error_set(err, SL_ERR_FIELD, "%s: no measured speed", path);
 }
 
 static void speeds_cuts(struct speeds *speeds)

@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/input/csv.h"
+#include "sim/input/record.h"
+#include "sim/input/workload.h"
 #include "util/data/vec.h"
 
-enum { TEXT = 24, MODELS_MAX = 32 };
+enum { TEXT = 24 };
 
 void sl_openb_init(struct sl_openb *openb)
 {
@@ -29,33 +30,6 @@ void sl_openb_free(struct sl_openb *openb)
 
 /* ---- pods of a class ---- */
 
-/* Required node affinity: the label nvidia.com/gpu.product is one of the models. */
-struct models {
-    struct sl_term_facts term;
-    struct sl_expression_facts expression;
-    struct sl_text_facts value[MODELS_MAX];
-};
-
-static void models_require(struct models *models, const char *text, struct sl_pod_facts *facts)
-{
-    unsigned n = 0;
-    for (const char *at = text; *at != '\0' && n < MODELS_MAX; n++) {
-        size_t len = strcspn(at, "|");
-        models->value[n] =
-            (struct sl_text_facts){.text = {at, len}, .next = n > 0 ? &models->value[n - 1] : NULL};
-        at += len + (at[len] == '|' ? 1 : 0);
-    }
-    if (n == 0) {
-        return;
-    }
-    models->expression = (struct sl_expression_facts){.key = SL_STR("nvidia.com/gpu.product"),
-                                                      .op = SL_STR("In"),
-                                                      .values = &models->value[n - 1]};
-    models->term = (struct sl_term_facts){.expressions = &models->expression};
-    facts->affinity = true;
-    facts->terms = &models->term;
-}
-
 /* A share of a GPU is gpu-mem on nodes whose GPUs have a thousand units of it. */
 static struct sl_pod *make_pod(const struct sl_openb_class *class, struct sl_error *err)
 {
@@ -72,12 +46,12 @@ static struct sl_pod *make_pod(const struct sl_openb_class *class, struct sl_err
                           sl_str_of(count), NULL};
     struct sl_container_facts container = {.name = SL_STR("main"), .requests = &of_cpu};
     container.limits = class->gpus > 0 ? &gpu : NULL;
-    struct models models = {.term = {.next = NULL}};
+    struct sl_models_affinity models = {.term = {.next = NULL}};
     struct sl_pod_facts facts = {.namespace = SL_STR("openb"),
                                  .name = SL_STR("pod"),
                                  .uid = SL_STR("pod"),
                                  .containers = &container};
-    models_require(&models, class->models, &facts);
+    sl_models_require(&models, class->models, &facts);
     return sl_pod_new(&facts, err);
 }
 
@@ -133,49 +107,45 @@ static int add_pod(struct sl_openb *openb, const struct sl_openb_class *read, st
 
 /* ---- files ---- */
 
-enum { CPU, MEMORY, GPUS, MILLI, COLUMNS };
+struct record {
+    int64_t cpu_milli;
+    int64_t memory_mib;
+    int64_t gpus;
+    int64_t milli;
+    struct sl_str models;
+};
 
-static int read_record(struct sl_openb *openb, const struct sl_csv *csv, const int *column,
-                       int spec, struct sl_error *err)
+#define COUNT(member, most)                                                                        \
+    .kind = SL_FIELD_INTEGER, .at = offsetof(struct record, member), .min = 0, .max = (most)
+
+static const struct sl_field fields[] = {
+    {"cpu_milli", COUNT(cpu_milli, INT32_MAX)},
+    {"memory_mib", COUNT(memory_mib, INT32_MAX)},
+    {"num_gpu", COUNT(gpus, SL_OPENB_GPUS_MAX)},
+    {"gpu_milli", COUNT(milli, SL_OPENB_GPU)},
+    {"gpu_spec", SL_FIELD_TEXT, SL_FIELD_OPTIONAL, .at = offsetof(struct record, models)},
+};
+
+static int take_pod(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
 {
-    struct sl_openb_class class = {.pod = NULL};
-    int64_t gpus = 0;
-    int64_t milli = 0;
-    if (sl_csv_i64(csv, column[CPU], 0, INT32_MAX, &class.cpu_milli, err) < 0 ||
-        sl_csv_i64(csv, column[MEMORY], 0, INT32_MAX, &class.memory_mib, err) < 0 ||
-        sl_csv_i64(csv, column[GPUS], 0, SL_OPENB_GPUS_MAX, &gpus, err) < 0 ||
-        sl_csv_i64(csv, column[MILLI], 0, SL_OPENB_GPU, &milli, err) < 0) {
-        return -1;
+    const struct record *record = taken;
+    if (record->gpus > 1 && record->milli != SL_OPENB_GPU) {
+        return sl_record_wrong(csv, "gpu_milli", "1000 where several GPUs are asked for", err);
     }
-    if (gpus > 1 && milli != SL_OPENB_GPU) {
-        return sl_csv_wrong(csv, column[MILLI], "1000 where several GPUs are asked for", err);
-    }
-    class.gpus = milli > 0 ? (int32_t)gpus : 0;
-    class.milli = gpus > 0 ? (int32_t)milli : 0;
-    struct sl_str models = sl_csv_has(csv, spec) ? csv->field[spec] : SL_STR("");
-    return add_pod(openb, &class, models, err);
+    const struct sl_openb_class class = {
+        .cpu_milli = record->cpu_milli,
+        .memory_mib = record->memory_mib,
+        .gpus = record->milli > 0 ? (int32_t)record->gpus : 0,
+        .milli = record->gpus > 0 ? (int32_t)record->milli : 0,
+    };
+    return add_pod(context, &class, record->models, err);
 }
 
 static int read_pods(struct sl_openb *openb, const char *path, struct sl_error *err)
 {
-    static const char *const names[COLUMNS] = {"cpu_milli", "memory_mib", "num_gpu", "gpu_milli"};
-    struct sl_csv csv;
-    int column[COLUMNS];
-    if (sl_csv_open(&csv, path, err) < 0) {
-        return -1;
-    }
-    int rc = 0;
-    for (unsigned i = 0; i < COLUMNS && rc == 0; i++) {
-        column[i] = sl_csv_need(&csv, names[i], err);
-        rc = column[i] < 0 ? -1 : 0;
-    }
-    int spec = sl_csv_column(&csv, "gpu_spec");
-    int more = rc == 0 ? sl_csv_next(&csv, err) : -1;
-    while (more > 0) {
-        more = read_record(openb, &csv, column, spec, err) < 0 ? -1 : sl_csv_next(&csv, err);
-    }
-    sl_csv_close(&csv);
-    return more < 0 ? sl_csv_locate(path, err) : 0;
+    struct record record = {.models = SL_STR("")};
+    const struct sl_records records = SL_RECORDS(fields, take_pod, record, openb);
+    return sl_records_read(&records, path, err);
 }
 
 int sl_openb_load(struct sl_openb *openb, const char *pods, const char *nodes, struct sl_error *err)

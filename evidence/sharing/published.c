@@ -8,7 +8,7 @@
 #include "evidence/shape/data.h"
 #include "evidence/sharing/jobs.h"
 #include "evidence/sharing/life.h"
-#include "sim/input/csv.h"
+#include "sim/input/record.h"
 #include "sim/input/rng.h"
 
 enum {
@@ -93,35 +93,49 @@ static int track_of(const struct reading *reading, unsigned ask, const char *wha
 
 /* ---- the jobs ---- */
 
+struct arrival {
+    int64_t submit_s;
+    int64_t mib;
+};
+
+static const struct sl_field fields[] = {
+    {"arrival_s", SL_FIELD_INTEGER, .at = offsetof(struct arrival, submit_s), .max = LAST_S},
+    {"mem_request_mib_at_0pct", SL_FIELD_INTEGER, .at = offsetof(struct arrival, mib), .min = 1,
+     .max = GPU_MIB},
+};
+
+struct arrivals {
+    struct sl_sharing_load *load;
+    int over; /* percent */
+};
+
+static int take_arrival(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
+{
+    const struct arrivals *arrivals = context;
+    const struct arrival *arrival = taken;
+    struct sl_sharing_load *load = arrivals->load;
+    int64_t mib = arrival->mib * (100 + arrivals->over) / 100;
+    if (load->n == JOBS_MAX) {
+        return sl_error_set(err, SL_ERR_LIMIT, "more than %d jobs", JOBS_MAX);
+    }
+    if (mib > GPU_MIB) {
+        return sl_record_wrong(csv, fields[1].column, "an ask that a GPU can hold", err);
+    }
+    load->job[load->n].submit_s = arrival->submit_s;
+    load->job[load->n++].ask_mib = (int32_t)mib;
+    return 0;
+}
+
 static int arrivals_read(const struct reading *reading, struct sl_sharing_load *load, int over,
                          struct sl_error *err)
 {
     char path[PATH_TEXT];
-    struct sl_csv csv;
-    if (sl_ferikoglou_path(reading->folder, "arrivals.csv", path, sizeof(path), err) < 0) {
-        return -1;
-    }
-    if (sl_csv_open(&csv, path, err) < 0) {
-        return sl_csv_locate(path, err);
-    }
-    int submit = sl_csv_need(&csv, "arrival_s", err);
-    int ask = submit < 0 ? -1 : sl_csv_need(&csv, "mem_request_mib_at_0pct", err);
-    int rc = ask < 0 ? -1 : 1;
-    while (rc == 1 && (rc = sl_csv_next(&csv, err)) == 1) {
-        struct sl_sharing_job *job = &load->job[load->n];
-        int64_t mib = 0;
-        if (load->n == JOBS_MAX) {
-            rc = sl_error_set(err, SL_ERR_LIMIT, "more than %d jobs", JOBS_MAX);
-        } else if (sl_csv_i64(&csv, submit, 0, LAST_S, &job->submit_s, err) < 0 ||
-                   sl_csv_i64(&csv, ask, 1, GPU_MIB * 100 / (100 + over), &mib, err) < 0) {
-            rc = -1;
-        } else {
-            job->ask_mib = (int32_t)(mib * (100 + over) / 100);
-            load->n++;
-        }
-    }
-    sl_csv_close(&csv);
-    return rc < 0 ? sl_csv_locate(path, err) : 0;
+    struct arrival arrival = {0, 0};
+    struct arrivals arrivals = {load, over};
+    const struct sl_records records = SL_RECORDS(fields, take_arrival, arrival, &arrivals);
+    return sl_ferikoglou_path(reading->folder, "arrivals.csv", path, sizeof(path), err) < 0
+               ? -1
+               : sl_records_read(&records, path, err);
 }
 
 /* Cuts a run of one job after the other into their lives, until each job has one. */

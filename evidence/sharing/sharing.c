@@ -38,7 +38,6 @@ static const struct {
     {"again-250", "The same, 250 % more", {.over_percent = 250, .repeated = 1}},
 };
 
-
 static int scheme_play(void *context, size_t index, uint64_t seed, double *figure,
                        struct sl_error *err)
 {
