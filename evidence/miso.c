@@ -490,7 +490,10 @@ static int play(const struct sl_reproduce_options *options, struct sl_rows *rows
 {
     struct sl_study study = {.value = NULL};
     struct speeds *speeds = calloc(1, sizeof(*speeds));
-    int rc = speeds == NULL ? sl_error_nomem(err) : speeds_read(speeds, options->data, err);
+    if (speeds == NULL) {
+        return sl_error_nomem(err);
+    }
+    int rc = speeds_read(speeds, options->data, err);
     if (rc == 0) {
         speeds_cuts(speeds);
         rc = sl_study_init(&study, SCHEMES, SCHEMES, FIGURES, options, err);

@@ -2,12 +2,9 @@
 #include "evidence/reproduce.h"
 
 #include <stdlib.h>
-
-#include "evidence/experiments.h"
-
-#include <stdlib.h>
 #include <string.h>
 
+#include "evidence/experiments.h"
 #include "sim/sim.h"
 #include "util/term/option.h"
 

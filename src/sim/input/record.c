@@ -117,7 +117,7 @@ static int record_take(const struct sl_records *records, const struct sl_csv *cs
 
 int sl_records_take(const struct sl_records *records, struct sl_csv *csv, struct sl_error *err)
 {
-    int column[SL_FIELDS_MAX];
+    int column[SL_FIELDS_MAX] = {0};
     if (columns_find(records, csv, column, err) < 0) {
         return -1;
     }
