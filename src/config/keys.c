@@ -43,13 +43,13 @@ static const char *const ORDERS[] = {
             .min = 0, .max = 1000, .number = (value),                                              \
             .help = "Weight of " which " for these asks."                                          \
     }
-#define KIND_WEIGHTS(name, kind, availability, packing, fragmentation, whole, contention)          \
-    KIND_WEIGHT(name, kind, "availability", SL_TERM_AVAILABILITY, availability),                   \
-        KIND_WEIGHT(name, kind, "packing", SL_TERM_PACKING, packing),                              \
-        KIND_WEIGHT(name, kind, "spreading", SL_TERM_SPREADING, 0),                                \
-        KIND_WEIGHT(name, kind, "fragmentation", SL_TERM_FRAGMENTATION, fragmentation),            \
-        KIND_WEIGHT(name, kind, "whole", SL_TERM_WHOLE, whole),                                    \
-        KIND_WEIGHT(name, kind, "contention", SL_TERM_CONTENTION, contention)
+#define KIND_WEIGHTS(kind, name, own, ...)                                                         \
+    KIND_WEIGHT(#name, SL_KIND_##kind, "availability", SL_TERM_AVAILABILITY, 0),                   \
+        KIND_WEIGHT(#name, SL_KIND_##kind, "packing", SL_TERM_PACKING, (own)*10),                  \
+        KIND_WEIGHT(#name, SL_KIND_##kind, "spreading", SL_TERM_SPREADING, 0),                     \
+        KIND_WEIGHT(#name, SL_KIND_##kind, "fragmentation", SL_TERM_FRAGMENTATION, (own)*100),     \
+        KIND_WEIGHT(#name, SL_KIND_##kind, "whole", SL_TERM_WHOLE, (own)*30),                      \
+        KIND_WEIGHT(#name, SL_KIND_##kind, "contention", SL_TERM_CONTENTION, (own)*20),
 
 const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"", "The configuration of sliced."},
@@ -523,13 +523,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"score.weights.contention", SL_KEY_INTEGER, AT(score.weight[SL_TERM_CONTENTION]), .min = 0,
      .max = 1000, .number = 50,
      .help = "Weight of what a shared GPU's pods leave of its time, where telemetry measures it."},
-    KIND_WEIGHTS("whole", SL_KIND_WHOLE, 0, 10, 100, 30, 20),
-    KIND_WEIGHTS("mig", SL_KIND_MIG, 0, 0, 0, 0, 0),
-    KIND_WEIGHTS("replica", SL_KIND_REPLICA, 0, 0, 0, 0, 0),
-    KIND_WEIGHTS("memory", SL_KIND_MEMORY, 0, 10, 100, 30, 20),
+    SL_KINDS(KIND_WEIGHTS)
 
-    {"log.level", SL_KEY_ENUM, AT(log.level), .words = LEVELS, .number = SL_LOG_INFO,
-     .help = "Least important lines that are written."},
+        {"log.level", SL_KEY_ENUM, AT(log.level), .words = LEVELS, .number = SL_LOG_INFO,
+         .help = "Least important lines that are written."},
     {"log.format", SL_KEY_ENUM, AT(log.json), .words = FORMATS, .number = 0,
      .help = "Lines as text or as JSON objects."},
     {"log.pod", SL_KEY_WORD, .text = true, AT(log.pod), .string = "",

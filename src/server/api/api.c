@@ -4,9 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "util/timestamp.h"
 #include "server/app/workspace.h"
 #include "sliced/overcommit.h"
+#include "util/timestamp.h"
 
 void sl_api_time(struct sl_writer *w, int64_t us)
 {
@@ -155,7 +155,7 @@ bool sl_api_is_plan(const struct sl_pod *pod)
 {
     bool plan = false;
     for (uint32_t i = 0; i < pod->n_items && !plan; i++) {
-        plan = pod->items[i].kind != SL_KIND_MEMORY;
+        plan = !sl_kinds[pod->items[i].kind].memory;
     }
     return plan;
 }

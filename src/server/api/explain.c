@@ -173,20 +173,6 @@ void sl_explain_free(struct sl_explain *explain)
 
 /* ---- the sentence ---- */
 
-/* The sums over the nodes that are refused for one reason. */
-struct gist {
-    enum sl_reason reason;
-    const char *resource;
-    size_t nodes;
-    int64_t asked;
-    int64_t capacity;
-    int64_t free;
-    int64_t most_capacity;              /* of one node */
-    int64_t largest;                    /* on one device */
-    int64_t memory_mib;                 /* of each unit, that the pod needs */
-    const struct sl_mig_profile *alias; /* what some of them call it */
-};
-
 /* The most frequent reason that says not now; FITS when none does. */
 static enum sl_reason most_frequent_not_now(const struct sl_explain *explain)
 {
@@ -228,44 +214,30 @@ static int64_t most_on_one_gpu(const struct sl_explain *explain)
     return most;
 }
 
-static void sum_up(const struct sl_explain *explain, enum sl_reason reason, struct gist *gist)
+/* Sums up the verdicts of one reason, about the first item that has it. Returns of how many. */
+static size_t sum_up(const struct sl_explain *explain, enum sl_reason reason,
+                     struct sl_verdict *sum)
 {
-    *gist = (struct gist){.reason = reason, .resource = "GPU"};
-    unsigned item = SL_ASK_ITEMS_MAX;
+    size_t nodes = 0;
+    int64_t most = 0;
+    *sum = (struct sl_verdict){.reason = reason, .item = SL_ASK_ITEMS_MAX};
     for (size_t i = 0; i < explain->n; i++) {
         const struct sl_verdict *v = &explain->row[i].verdict;
-        if (v->reason != reason || (item != SL_ASK_ITEMS_MAX && v->item != item)) {
+        if (v->reason != reason || (nodes > 0 && v->item != sum->item)) {
             continue;
         }
-        item = v->item;
-        gist->alias = v->alias != NULL ? v->alias : gist->alias;
-        gist->nodes++;
-        gist->asked = v->asked;
-        gist->capacity += v->capacity;
-        gist->free += v->free;
-        gist->most_capacity = v->capacity > gist->most_capacity ? v->capacity : gist->most_capacity;
-        gist->largest = v->largest > gist->largest ? v->largest : gist->largest;
+        nodes++;
+        sum->item = v->item;
+        sum->alias = v->alias != NULL ? v->alias : sum->alias;
+        sum->asked = v->asked;
+        sum->capacity += v->capacity;
+        sum->free += v->free;
+        most = v->capacity > most ? v->capacity : most;
+        sum->largest = v->largest > sum->largest ? v->largest : sum->largest;
     }
-    if (item < explain->ask.n) {
-        const struct sl_ask_item *asked = &explain->ask.item[item];
-        gist->resource = asked->resource;
-        gist->memory_mib =
-            asked->memory_mib > asked->least_mib ? asked->memory_mib : asked->least_mib;
-    }
-}
-
-static void say_insufficient(const struct gist *g, char *out, size_t size)
-{
-    long long used = (long long)(g->capacity - g->free);
-    if (g->free == 0) {
-        (void)snprintf(out, size, "%lld of %lld %s are in use; waits for %s to end", used,
-                       (long long)g->capacity, g->resource, g->asked == 1 ? "one" : "some");
-    } else {
-        (void)snprintf(out, size,
-                       "%lld of %lld %s are in use and no node has %lld free; waits for "
-                       "some to end",
-                       used, (long long)g->capacity, g->resource, (long long)g->asked);
-    }
+    sum->capacity = reason == SL_REASON_EXCEEDS_NODE ? most : sum->capacity;
+    sum->largest = reason == SL_REASON_EXCEEDS_DEVICE ? most_on_one_gpu(explain) : sum->largest;
+    return nodes;
 }
 
 /* The node that comes nearest among those with that reason. */
@@ -293,124 +265,15 @@ static void say_in_use(const struct sl_explain *explain, char *out, size_t size)
                    sl_explain_view(explain, row)->node->name);
 }
 
-static void say_little_memory(const struct gist *g, char *out, size_t size)
-{
-    char largest[64] = "how much there is is unknown";
-    if (g->largest > 0) {
-        (void)snprintf(largest, sizeof(largest), "the largest has %lld MiB", (long long)g->largest);
-    }
-    (void)snprintf(out, size,
-                   "no node has %lld %s with %lld MiB of GPU memory each, %s: it cannot start in "
-                   "this cluster as it is",
-                   (long long)g->asked, g->resource, (long long)g->memory_mib, largest);
-}
-
 /* Says why no node fits, by the sums over those that speak for all. */
-static void say_refused(const struct sl_explain *explain, const struct gist *g, char *out,
-                        size_t size)
+static void say_refused(const struct sl_explain *explain, const struct sl_verdict *sum,
+                        size_t nodes, char *out, size_t size)
 {
-    long long asked = (long long)g->asked;
-    switch (g->reason) {
-    case SL_REASON_INSUFFICIENT:
-        say_insufficient(g, out, size);
-        return;
-    case SL_REASON_FRAGMENTED:
-        (void)snprintf(out, size,
-                       "%lld %s asked, %lld are free in sum but at most %lld on one GPU; waits for "
-                       "pods there to end",
-                       asked, g->resource, (long long)g->free, (long long)g->largest);
-        return;
-    case SL_REASON_DEVICES_SHARED:
-        (void)snprintf(out, size,
-                       "%lld %s asked, but parts of the GPUs are in use; waits for a whole one to "
-                       "become free",
-                       asked, g->resource);
-        return;
-    case SL_REASON_UNHEALTHY:
-        (void)snprintf(out, size,
-                       "what is left of %s is on GPUs that are marked unhealthy; waits for these "
-                       "to recover or for pods to end",
-                       g->resource);
-        return;
-    case SL_REASON_NOT_PARTITIONED:
-        (void)snprintf(
-            out, size,
-            "no GPU is partitioned for %s now; %zu node%s could be repartitioned for it%s%s",
-            g->resource, g->nodes, g->nodes == 1 ? "" : "s",
-            g->alias == NULL ? "" : ", where the profile is offered as ",
-            g->alias == NULL ? "" : g->alias->resource);
-        return;
-    case SL_REASON_CUTTING:
-        (void)snprintf(out, size, "the GPUs of %zu node%s are being cut; waits for that to end",
-                       g->nodes, g->nodes == 1 ? "" : "s");
-        return;
-    case SL_REASON_OUT_OF_SERVICE:
-        (void)snprintf(out, size,
-                       "%zu node%s %s, but %s not offer enough now: the device plugin restarts or "
-                       "has yet to start, or GPUs are unhealthy; waits for that to end",
-                       g->nodes, g->nodes == 1 ? " has" : "s have", g->resource,
-                       g->nodes == 1 ? "does" : "do");
-        return;
-    case SL_REASON_DEVICE_CLASS:
-        (void)snprintf(out, size,
-                       "no node's device plugin offers %s, a DeviceClass does (DRA): sliced does "
-                       "not schedule its devices",
-                       g->resource);
-        return;
-    case SL_REASON_MEMORY_TAKEN:
-        (void)snprintf(out, size,
-                       "no node has %lld %s with %lld MiB of GPU memory each to give now; waits "
-                       "for pods there to end",
-                       asked, g->resource, (long long)g->memory_mib);
-        return;
-    case SL_REASON_HOST_FULL:
-        (void)snprintf(out, size,
-                       "%zu node%s the GPUs, but too little CPU, memory or places for pods; waits "
-                       "for pods there to end",
-                       g->nodes, g->nodes == 1 ? " has" : "s have");
-        return;
-    case SL_REASON_MEMORY_IN_USE:
+    if (sum->reason == SL_REASON_MEMORY_IN_USE) {
         say_in_use(explain, out, size);
-        return;
-    case SL_REASON_LITTLE_MEMORY:
-        say_little_memory(g, out, size);
-        return;
-    case SL_REASON_ONE_EACH:
-        (void)snprintf(out, size,
-                       "%lld %s asked, the nodes' device plugin gives a container one replica at "
-                       "most: it cannot start in this cluster as it is",
-                       asked, g->resource);
-        return;
-    case SL_REASON_NOT_OFFERED:
-        (void)snprintf(out, size, "no node offers %s: it cannot start in this cluster as it is",
-                       g->resource);
-        return;
-    case SL_REASON_EXCEEDS_NODE:
-        (void)snprintf(out, size,
-                       "%lld %s asked, the largest node has %lld in all: it cannot start in this "
-                       "cluster as it is",
-                       asked, g->resource, (long long)g->most_capacity);
-        return;
-    case SL_REASON_EXCEEDS_DEVICE:
-        (void)snprintf(out, size,
-                       "%lld %s asked, one GPU has at most %lld: it cannot start in this cluster "
-                       "as it is",
-                       asked, g->resource, (long long)most_on_one_gpu(explain));
-        return;
-    case SL_REASON_MALFORMED_ASK:
-        (void)snprintf(out, size, "its GPU request is wrong and has to be changed: %s",
-                       explain->pod->malformed == NULL ? "malformed" : explain->pod->malformed);
-        return;
-    case SL_REASON_EXCEEDS_TOGETHER: /* only for several items: say_never() */
-    case SL_REASON_EXCLUDED:         /* say_excluded() */
-    case SL_REASON_NOMINATED:        /* filter and bind alone say so */
-    case SL_REASON_FITS:
-    case SL_REASON_NO_ASK:
-    case SL_REASON_UNKNOWN_NODE:
-    case SL_REASON_COUNT:
-        break;
+    } else {
+        (void)sl_verdicts_text(sum, nodes, &explain->ask, explain->pod->malformed, out, size);
     }
-    (void)snprintf(out, size, "no node is known that could take it");
 }
 
 /* Says that no node could take the pod even when empty. Where it asks for several items, each node
@@ -431,9 +294,9 @@ static void say_never(const struct sl_explain *explain, char *out, size_t size)
             return;
         }
     }
-    struct gist gist;
-    sum_up(explain, reason, &gist);
-    say_refused(explain, &gist, out, size);
+    struct sl_verdict sum;
+    size_t nodes = sum_up(explain, reason, &sum);
+    say_refused(explain, &sum, nodes, out, size);
 }
 
 /* Says how many nodes are full in which way: a sum would be true of some of them only. */
@@ -465,19 +328,19 @@ static void say_mixed(const struct sl_explain *explain, char *out, size_t size)
 static void say_not_now(const struct sl_explain *explain, char *out, size_t size)
 {
     size_t refused = 0;
-    struct gist gist;
+    struct sl_verdict sum;
     for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
         bool counts = i != SL_REASON_FITS && !sl_reason_is_never((enum sl_reason)i);
         refused += counts ? explain->count[i] : 0;
     }
-    sum_up(explain, most_frequent_not_now(explain), &gist);
+    size_t nodes = sum_up(explain, most_frequent_not_now(explain), &sum);
     /* these two reasons say "no node has" and "at most" of all nodes that are refused for now */
-    bool of_all = gist.reason == SL_REASON_FRAGMENTED ||
-                  (gist.reason == SL_REASON_INSUFFICIENT && gist.free > 0);
-    if (of_all && gist.nodes < refused) {
+    bool of_all = sum.reason == SL_REASON_FRAGMENTED ||
+                  (sum.reason == SL_REASON_INSUFFICIENT && sum.free > 0);
+    if (of_all && nodes < refused) {
         say_mixed(explain, out, size);
     } else {
-        say_refused(explain, &gist, out, size);
+        say_refused(explain, &sum, nodes, out, size);
     }
 }
 
@@ -511,7 +374,7 @@ void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
     } else if (pod->deleting) {
         (void)snprintf(out, size, "it is being deleted");
     } else if (pod->malformed != NULL) {
-        say_refused(explain, &(struct gist){.reason = SL_REASON_MALFORMED_ASK}, out, size);
+        say_refused(explain, &(struct sl_verdict){.reason = SL_REASON_MALFORMED_ASK}, 0, out, size);
     } else if (explain->n_fit > 0) {
         (void)snprintf(out, size,
                        "fits on %zu of %zu node%s, best on %s; waits for the scheduler to bind it",

@@ -47,6 +47,95 @@ static void sentences_carry_the_resource_and_the_numbers(void **state)
                "GPU requests");
 }
 
+static void one_sentence_speaks_for_all_nodes_with_the_reason(void **state)
+{
+    static const struct {
+        struct sl_verdict sum;
+        size_t nodes;
+        const char *expected;
+    } cases[] = {
+        {{SL_REASON_INSUFFICIENT, 1, .asked = 1, .capacity = 8},
+         2,
+         "8 of 8 nvidia.com/mig-1g.6gb are in use; waits for one to end"},
+        {{SL_REASON_INSUFFICIENT, 1, .asked = 2, .capacity = 8},
+         2,
+         "8 of 8 nvidia.com/mig-1g.6gb are in use; waits for some to end"},
+        {{SL_REASON_INSUFFICIENT, 1, .asked = 2, .free = 1, .capacity = 8},
+         2,
+         "7 of 8 nvidia.com/mig-1g.6gb are in use and no node has 2 free; waits for some to end"},
+        {{SL_REASON_FRAGMENTED, 0, .asked = 8, .free = 12, .capacity = 24, .largest = 6},
+         2,
+         "8 aliyun.com/gpu-mem asked, 12 are free in sum but at most 6 on one GPU; waits for pods "
+         "there to end"},
+        {{SL_REASON_DEVICES_SHARED, 1, .asked = 2},
+         2,
+         "2 nvidia.com/mig-1g.6gb asked, but parts of the GPUs are in use; waits for a whole one "
+         "to become free"},
+        {{SL_REASON_UNHEALTHY, 9, .asked = 2},
+         2,
+         "what is left of GPU is on GPUs that are marked unhealthy; waits for these to recover or "
+         "for pods to end"},
+        {{SL_REASON_NOT_PARTITIONED, 1, .asked = 2},
+         2,
+         "no GPU is partitioned for nvidia.com/mig-1g.6gb now; 2 nodes could be repartitioned for "
+         "it"},
+        {{SL_REASON_MEMORY_TAKEN, 1, .asked = 2},
+         2,
+         "no node has 2 nvidia.com/mig-1g.6gb with 0 MiB of GPU memory each to give now; waits for "
+         "pods there to end"},
+        {{SL_REASON_CUTTING, 1, .asked = 2},
+         1,
+         "the GPUs of 1 node are being cut; waits for that to end"},
+        {{SL_REASON_OUT_OF_SERVICE, 1, .asked = 2},
+         1,
+         "1 node has nvidia.com/mig-1g.6gb, but does not offer enough now: the device plugin "
+         "restarts or has yet to start, or GPUs are unhealthy; waits for that to end"},
+        {{SL_REASON_OUT_OF_SERVICE, 1, .asked = 2},
+         2,
+         "2 nodes have nvidia.com/mig-1g.6gb, but do not offer enough now: the device plugin "
+         "restarts or has yet to start, or GPUs are unhealthy; waits for that to end"},
+        {{SL_REASON_DEVICE_CLASS, 1, .asked = 2},
+         2,
+         "no node's device plugin offers nvidia.com/mig-1g.6gb, a DeviceClass does (DRA): sliced "
+         "does not schedule its devices"},
+        {{SL_REASON_HOST_FULL, 1, .asked = 2},
+         2,
+         "2 nodes have the GPUs, but too little CPU, memory or places for pods; waits for pods "
+         "there to end"},
+        {{SL_REASON_NOT_OFFERED, 1, .asked = 2},
+         2,
+         "no node offers nvidia.com/mig-1g.6gb: it cannot start in this cluster as it is"},
+        {{SL_REASON_EXCEEDS_NODE, 1, .asked = 9, .capacity = 8},
+         2,
+         "9 nvidia.com/mig-1g.6gb asked, the largest node has 8 in all: it cannot start in this "
+         "cluster as it is"},
+        {{SL_REASON_EXCEEDS_DEVICE, 0, .asked = 9, .largest = 8},
+         2,
+         "9 aliyun.com/gpu-mem asked, one GPU has at most 8: it cannot start in this cluster as it "
+         "is"},
+        {{SL_REASON_LITTLE_MEMORY, 1, .asked = 2, .largest = 5952},
+         2,
+         "no node has 2 nvidia.com/mig-1g.6gb with 0 MiB of GPU memory each, the largest has 5952 "
+         "MiB: it cannot start in this cluster as it is"},
+        {{SL_REASON_LITTLE_MEMORY, 1, .asked = 2},
+         2,
+         "no node has 2 nvidia.com/mig-1g.6gb with 0 MiB of GPU memory each, how much there is is "
+         "unknown: it cannot start in this cluster as it is"},
+        {{SL_REASON_ONE_EACH, 1, .asked = 2},
+         2,
+         "2 nvidia.com/mig-1g.6gb asked, the nodes' device plugin gives a container one replica at "
+         "most: it cannot start in this cluster as it is"},
+        {{SL_REASON_EXCEEDS_TOGETHER, 1, .asked = 2}, 2, "no node is known that could take it"},
+        {{SL_REASON_FITS, 0, .asked = 0}, 2, "no node is known that could take it"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char out[256];
+        (void)sl_verdicts_text(&cases[i].sum, cases[i].nodes, &mig_ask, NULL, out, sizeof(out));
+        assert_string_equal(out, cases[i].expected);
+    }
+}
+
 static void memory_that_nobody_tells_is_called_unknown(void **state)
 {
     (void)state;
@@ -218,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentences_carry_the_resource_and_the_numbers),
+        cmocka_unit_test(one_sentence_speaks_for_all_nodes_with_the_reason),
         cmocka_unit_test(memory_that_nobody_tells_is_called_unknown),
         cmocka_unit_test(sentences_without_numbers),
         cmocka_unit_test(extreme_numbers_are_written_in_full),
