@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "util/data/vec.h"
+#include "util/term/grid.h"
 
 enum { TEXT_MAX = 128, TEXTS_MAX_BYTES = 1 << 16 };
 
@@ -104,36 +105,32 @@ void sl_rows_flag(struct sl_rows *rows, unsigned column, bool flag)
 
 /* ---- tables ---- */
 
-static void put_cell(struct sl_columns *columns, size_t at, const struct sl_cell *cell,
-                     int decimals)
+static void put_cell(struct sl_grid *grid, const struct sl_cell *cell, int decimals)
 {
     const struct sl_band *band = &cell->band;
     if (cell->kind == TEXT) {
-        sl_columns_put(columns, at, "%s", cell->text);
+        sl_grid_text(grid, cell->text);
     } else if (cell->kind == FLAG) {
-        sl_columns_put(columns, at, "%s", cell->flag ? "yes" : "no");
+        sl_grid_text(grid, cell->flag ? "yes" : "no");
     } else if (cell->kind == BAND && band->p95 > band->p5) {
-        sl_columns_put(columns, at, "%.*f (%.*f-%.*f)", decimals, band->median, decimals, band->p5,
+        sl_grid_printf(grid, "%.*f (%.*f-%.*f)", decimals, band->median, decimals, band->p5,
                        decimals, band->p95);
     } else if (cell->kind == NOTHING) {
-        sl_columns_put(columns, at, "-");
+        sl_grid_text(grid, "-");
     } else {
-        sl_columns_put(columns, at, "%.*f", decimals, band->median);
+        sl_grid_printf(grid, "%.*f", decimals, band->median);
     }
 }
 
 /* One line of a table: its titles, where cell is NULL. */
-static void put_line(const struct sl_rows *rows, const struct sl_cell *cell,
-                     struct sl_columns *columns)
+static void put_line(const struct sl_rows *rows, const struct sl_cell *cell, struct sl_grid *grid)
 {
-    size_t at = 0;
-    sl_columns_row(columns);
     for (size_t c = 0; c < rows->n_columns; c++) {
         const struct sl_column *column = &rows->column[c];
         if (column->title != NULL && cell == NULL) {
-            sl_columns_put(columns, at++, "%s", column->title);
+            sl_grid_text(grid, column->title);
         } else if (column->title != NULL) {
-            put_cell(columns, at++, &cell[c], column->decimals);
+            put_cell(grid, &cell[c], column->decimals);
         }
     }
 }
@@ -143,8 +140,8 @@ static size_t print_table(const struct sl_rows *rows, size_t first, struct sl_bu
 {
     size_t before = first == 0 ? 0 : rows->row[first - 1].heading;
     size_t heading = rows->row[first].heading;
-    struct sl_columns columns;
-    size_t titles = 0;
+    struct sl_grid grid;
+    unsigned titles = 0;
     size_t r = first;
     for (size_t c = 0; c < rows->n_columns; c++) {
         titles += rows->column[c].title != NULL;
@@ -153,14 +150,15 @@ static size_t print_table(const struct sl_rows *rows, size_t first, struct sl_bu
         sl_buf_puts(out, first == 0 ? "" : "\n");
         sl_buf_append(out, rows->heading.data + before, heading - before);
     }
-    sl_columns_init(&columns, titles);
-    put_line(rows, NULL, &columns);
+    sl_grid_init_figures(&grid, titles, TEXTS_MAX_BYTES);
+    put_line(rows, NULL, &grid);
     for (; r < rows->n && rows->row[r].heading == heading; r++) {
         if (rows->row[r].in != SL_ROW_IN_DATA) {
-            put_line(rows, &rows->cell[r * rows->n_columns], &columns);
+            put_line(rows, &rows->cell[r * rows->n_columns], &grid);
         }
     }
-    sl_columns_print(&columns, out);
+    sl_grid_write(&grid, out);
+    sl_grid_free(&grid);
     return r;
 }
 

@@ -39,6 +39,26 @@ static void columns_are_as_wide_as_their_widest_cell(void **state)
     sl_buf_free(&out);
 }
 
+static void figures_are_flush_right_behind_their_names(void **state)
+{
+    struct sl_grid grid;
+    struct sl_buf out;
+    (void)state;
+    sl_buf_init(&out, 4096);
+    sl_grid_init_figures(&grid, 3, 4096);
+    static const char *const cells[] = {"", "fifo", "sjf", "wait, s", "7", "1.5 (0-2)"};
+    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+        sl_grid_text(&grid, cells[i]);
+    }
+
+    sl_grid_write(&grid, &out);
+
+    assert_string_equal(text_of(&out), "         fifo        sjf\n"
+                                       "wait, s     7  1.5 (0-2)\n");
+    sl_grid_free(&grid);
+    sl_buf_free(&out);
+}
+
 static void empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped(void **state)
 {
     static const char *const head[] = {"A", "B"};
@@ -117,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
+        cmocka_unit_test(figures_are_flush_right_behind_their_names),
         cmocka_unit_test(empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped),
         cmocka_unit_test(width_counts_characters_not_bytes),
         cmocka_unit_test(rows_that_come_later_stand_below_the_first),
