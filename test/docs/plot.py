@@ -106,14 +106,16 @@ def c_of(policy):
 
 
 def put_labels(axis, points):
-    """Beside each point where it covers no other label; else the point has none."""
+    """Beside each point, above or below, where that covers no other label; else the point has none."""
     taken = []
+    axis.figure.canvas.draw()  # lays out the axes
     for label, at in points.items():
-        x, y = axis.transData.transform(at)
-        for up in (5, -12, 16, -23):
-            if all(abs(x - left) > 4 + 6 * len(label) or abs(y + up - base) > 10 for left, base in taken):
-                taken.append((x, y + up))
-                axis.annotate(label, at, xytext=(5, up), textcoords="offset points")
+        left, base = axis.transData.transform(at)
+        right = left + 5 * len(label)
+        for up in (5, -12):
+            if not any(left < end and begin < right and abs(base + up - y) < 10 for begin, end, y in taken):
+                taken.append((left, right, base + up))
+                axis.annotate(label, at, xytext=(4, up), textcoords="offset points")
                 break
 
 
@@ -129,8 +131,10 @@ def draw_orders(path):
         axis.plot(*zip(*(points[name] for name in curve)), "o-", color="C0")
         for name, at in points.items():
             axis.plot(*at, "o", color="C0" if name in curve else "C1")
-        put_labels(axis, {f"c={c_of(name):g}" if name in curve else name: at for name, at in points.items()})
         axis.set(title=setting, xlabel="longest wait / FIFO's", ylabel="mean response / SJF's")
+        axis.margins(0.08, 0.12)
+        put_labels(axis, {f"c={c_of(name):g}" if name in curve else name: points[name]
+                          for name in sorted(points, key=lambda name: (name != "bounded", name in curve))})
     return figure
 
 
