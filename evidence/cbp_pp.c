@@ -42,25 +42,18 @@ struct log {
 
 /* ---- reading ---- */
 
-/* The member's number; NAN where it was not logged. */
-static int take_number(const json_t *object, const char *name, double *out, struct sl_error *err)
+/* The member's number; NAN where none was logged. */
+static double number_of(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
-    *out = json_is_number(value) ? json_number_value(value) : NAN;
-    return value == NULL || json_is_null(value) || json_is_number(value)
-               ? 0
-               : sl_error_set(err, SL_ERR_TYPE, "%s: expected a number", name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static int take_text(const json_t *object, const char *name, char *out, size_t size,
-                     struct sl_error *err)
+/* The member's text; "" where none was logged. */
+static void take_text(const json_t *object, const char *name, char *out, size_t size)
 {
-    const json_t *value = json_object_get(object, name);
-    if (value != NULL && !json_is_null(value) && !json_is_string(value)) {
-        return sl_error_set(err, SL_ERR_TYPE, "%s: expected a string", name);
-    }
-    (void)snprintf(out, size, "%s", json_is_string(value) ? json_string_value(value) : "");
-    return 0;
+    const char *text = json_string_value(json_object_get(object, name));
+    (void)snprintf(out, size, "%s", text == NULL ? "" : text);
 }
 
 /* The member's samples, n of them; *out stays NULL where they were not logged. */
@@ -92,19 +85,18 @@ static int take_window(const json_t *object, const char *name, int32_t **out, si
 
 static int decision_read(const json_t *object, struct decision *out, struct sl_error *err)
 {
-    const json_t *by = json_object_get(object, "by");
-    if (take_text(object, "pod", out->pod, sizeof(out->pod), err) < 0 ||
-        take_text(object, "file", out->file, sizeof(out->file), err) < 0 ||
-        take_text(object, "by", out->by, sizeof(out->by), err) < 0 ||
-        take_number(object, "cov", &out->cov, err) < 0 ||
-        take_number(object, "p80", &out->p80, err) < 0 ||
-        take_number(object, "ac", &out->ac, err) < 0 ||
-        take_number(object, "pred", &out->pred, err) < 0 ||
-        take_window(object, "used", &out->used, &out->n_used, err) < 0 ||
+    take_text(object, "pod", out->pod, sizeof(out->pod));
+    take_text(object, "file", out->file, sizeof(out->file));
+    take_text(object, "by", out->by, sizeof(out->by));
+    out->cov = number_of(object, "cov");
+    out->p80 = number_of(object, "p80");
+    out->ac = number_of(object, "ac");
+    out->pred = number_of(object, "pred");
+    if (take_window(object, "used", &out->used, &out->n_used, err) < 0 ||
         take_window(object, "free", &out->free, &out->n_free, err) < 0) {
         return -1;
     }
-    if (json_is_null(by)) {
+    if (json_is_null(json_object_get(object, "by"))) {
         (void)snprintf(out->by, sizeof(out->by), "no"); /* by no rule: not accepted */
     }
     if (strcmp(out->by, "CBP") != 0 && strcmp(out->by, "PP") != 0 && strcmp(out->by, "no") != 0) {

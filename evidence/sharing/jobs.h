@@ -41,6 +41,11 @@ struct sl_sharing_load {
     double watts_with[SL_SHARING_TOGETHER];
 };
 
+/* Keeps job->length seconds of use. The job may read them after sl_sharing_life_settle(). */
+int sl_sharing_life_add(struct sl_sharing_load *load, const struct sl_sharing_job *job,
+                        const int32_t *use, struct sl_error *err);
+/* Lets all jobs, in the order in which lives were added, read theirs. */
+void sl_sharing_life_settle(struct sl_sharing_load *load);
 void sl_sharing_load_free(struct sl_sharing_load *load);
 
 /* The make-up of generated jobs, in parts of 1. */

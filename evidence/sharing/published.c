@@ -7,7 +7,6 @@
 
 #include "evidence/shape/data.h"
 #include "evidence/sharing/jobs.h"
-#include "evidence/sharing/life.h"
 #include "sim/input/record.h"
 #include "sim/input/rng.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "evidence/sharing/jobs.h"
-#include "evidence/sharing/life.h"
 #include "sim/input/rng.h"
 
 enum {
