@@ -6,8 +6,8 @@
 
 #include "evidence/experiments.h"
 #include "evidence/shape/study.h"
+#include "sim/input/csv/record.h"
 #include "sim/input/cuts.h"
-#include "sim/input/record.h"
 #include "sim/input/rng.h"
 
 enum {

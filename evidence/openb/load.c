@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/input/record.h"
+#include "sim/input/csv/record.h"
 #include "sim/input/workload.h"
 #include "util/data/vec.h"
 

@@ -7,7 +7,7 @@
 
 #include "evidence/shape/data.h"
 #include "evidence/sharing/jobs.h"
-#include "sim/input/record.h"
+#include "sim/input/csv/record.h"
 #include "sim/input/rng.h"
 
 enum {

@@ -29,7 +29,7 @@ ALLOWED = set(
     _GLOBAL_OFFSET_TABLE_
     """.split()
 )
-PURE_UTIL = {"str", "buf", "error", "show", "timestamp"}  # and the room util/data
+PURE_UTIL = {"str", "buf", "error", "show", "timestamp"}  # and the subfolder util/data
 MAIN_ONLY = {"sl_hash_set_key"}  # for who starts a process
 
 # Headers of the system that only some folders may use.
@@ -110,7 +110,7 @@ def without_comments(text):
 
 def wrong_includes(path, text):
     """path: src/<home>/..., evidence/... or include/sliced/..., which is core's face."""
-    home = "core" if path.parts[0] == "include" else structure.room_of(path).split("/")[0]
+    home = "core" if path.parts[0] == "include" else structure.subfolder_of(path).split("/")[0]
     wrong = []
     for number, line in enumerate(text.splitlines(), 1):
         match = re.match(r"\s*#\s*include\s+<([^>]+)>", line)

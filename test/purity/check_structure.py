@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what structure.py knows of the structure of the sources.
 
-usage: check_structure.py sources ROOT            rooms, their sizes and notes, and what includes what
+usage: check_structure.py sources ROOT            subfolders, their sizes and notes, and what includes what
        check_structure.py calls ROOT OBJECTS      what calls what; OBJECTS lists the object files
 
 Prints what breaks a rule, one a line, and exits 1 when there is any.
@@ -16,7 +16,7 @@ import structure
 def check_sources(root):
     libraries = structure.read_libraries(root)
     sources = structure.read_sources(root)
-    return (structure.wrong_rooms(sources, libraries, structure.notes_of(root))
+    return (structure.wrong_subfolders(sources, libraries, structure.notes_of(root))
             + structure.wrong_includes(sources, libraries))
 
 

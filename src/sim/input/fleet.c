@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/input/record.h"
+#include "sim/input/csv/record.h"
 #include "sim/input/recut.h"
 #include "sim/input/trace.h"
 #include "util/data/vec.h"

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
+#include "sim/input/csv/record.h"
 #include "sim/input/generate.h"
-#include "sim/input/record.h"
 #include "util/time.h"
 
 enum { GPUS_MAX = 100000, MILLI = 1000 };

@@ -79,7 +79,8 @@ static void a_node_is_cut_anew_device_by_device(void **state)
     assert_int_equal(sl_counts_parse(SL_STR("2g.12gb*2"), node->model, &large, &error), 0);
     assert_true(sl_node_can_recut(node));
     assert_true(sl_cut_of_counts(node, 1, &large, &cut[0]));
-    struct sl_node *fresh = sl_node_recut(node, &(struct sl_recut){.cut = cut, .n = 1, .under_way = "sliced-1"}, &error);
+    struct sl_node *fresh = sl_node_recut(
+        node, &(struct sl_recut){.cut = cut, .n = 1, .under_way = "sliced-1"}, &error);
     assert_non_null(fresh);
     assert_null(fresh->problem);
     assert_string_equal(fresh->name, node->name);

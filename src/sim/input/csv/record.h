@@ -2,7 +2,7 @@
 #ifndef SLICED_SIM_RECORD_H
 #define SLICED_SIM_RECORD_H
 
-#include "sim/input/csv.h"
+#include "sim/input/csv/csv.h"
 
 enum sl_field_kind {
     SL_FIELD_TEXT,     /* a struct sl_str, valid until the csv is closed */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/input/csv.h"
+#include "sim/input/csv/csv.h"
 
 static struct sl_error error;
 

@@ -1,5 +1,5 @@
 /* Reads records by a table of their fields. */
-#include "sim/input/record.h"
+#include "sim/input/csv/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* CSV files with a header. */
-#include "sim/input/csv.h"
+#include "sim/input/csv/csv.h"
 
 #include <errno.h>
 #include <fcntl.h>
