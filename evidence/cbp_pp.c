@@ -225,18 +225,18 @@ enum {
     FIRST_NUMBER,
 };
 static const struct sl_column columns[] = {
-    [LOG] = {"log", "log"},
-    [POD] = {NULL, "pod"},
-    [PUBLISHED] = {NULL, "published"},
-    [HERE] = {NULL, "here"},
-    [ASK] = {"ask, MiB", "ask"},
-    [BY_CBP] = {"by CBP", NULL},
-    [BY_PP] = {"by PP", NULL},
-    [ALIKE] = {"decided alike", NULL},
-    [FIRST_NUMBER] = {"80th percentile", "samePercentile"},
-    {"correlation", "sameCorrelation"},
-    {"prediction, MiB", "samePrediction"},
-    {"variation", "sameVariation"},
+    [LOG] = SL_COLUMN("log", "log", 0, 0),
+    [POD] = SL_COLUMN(NULL, "pod", 0, 0),
+    [PUBLISHED] = SL_COLUMN(NULL, "published", 0, 0),
+    [HERE] = SL_COLUMN(NULL, "here", 0, 0),
+    [ASK] = SL_COLUMN("ask, MiB", "ask", 0, 0),
+    [BY_CBP] = SL_COLUMN("by CBP", NULL, 0, 0),
+    [BY_PP] = SL_COLUMN("by PP", NULL, 0, 0),
+    [ALIKE] = SL_COLUMN("decided alike", NULL, 0, 0),
+    [FIRST_NUMBER] = SL_COLUMN("80th percentile", "samePercentile", 0, 0),
+    SL_COLUMN("correlation", "sameCorrelation", 0, 0),
+    SL_COLUMN("prediction, MiB", "samePrediction", 0, 0),
+    SL_COLUMN("variation", "sameVariation", 0, 0),
 };
 
 /* The decisions of one log, or of all. */

@@ -195,15 +195,15 @@ enum { CASES = STREAMS * LOADS * POLICIES, OURS = POLICIES - 1 };
 
 enum { STREAM, LOAD_PERCENT, LOAD, POLICY, OVER_FIRST = 7 };
 static const struct sl_column columns[] = {
-    [STREAM] = {"stream", "stream"},
-    [LOAD_PERCENT] = {"load %", NULL},
-    [LOAD] = {NULL, "load", 0, 2},
-    [POLICY] = {"policy", "policy"},
+    [STREAM] = SL_COLUMN("stream", "stream", 0, 0),
+    [LOAD_PERCENT] = SL_COLUMN("load %", NULL, 0, 0),
+    [LOAD] = SL_COLUMN(NULL, "load", 0, 2),
+    [POLICY] = SL_COLUMN("policy", "policy", 0, 0),
     {NULL, "asked", 0, 1, SL_HOW_MEAN, ASKED, SL_OF_NONE},
     {"accepted", "accepted", 0, 1, SL_HOW_MEAN, ACCEPTED, SL_OF_NONE},
     {"work", "work", 0, 0, SL_HOW_MEAN, WORK, SL_OF_NONE},
-    [OVER_FIRST] = {"over first fit %", NULL, 1},
-    {"over best fit %", NULL, 1},
+    [OVER_FIRST] = SL_COLUMN("over first fit %", NULL, 1, 0),
+    SL_COLUMN("over best fit %", NULL, 1, 0),
 };
 
 static int case_play(void *context, size_t which, uint64_t seed, double *figure,

@@ -87,11 +87,11 @@ static int simulate_way(const struct way *way, double makespan[STEPS], struct sl
 
 enum { WAY, PROCESSES, PAPER, HERE, RATIO };
 static const struct sl_column columns[] = {
-    [WAY] = {"", "way"},
-    [PROCESSES] = {"processes", "processes"},
-    [PAPER] = {"paper, s", "paper"},
-    [HERE] = {"here, s", "here", 0, 6},
-    [RATIO] = {"here/paper", NULL, 2},
+    [WAY] = SL_COLUMN("", "way", 0, 0),
+    [PROCESSES] = SL_COLUMN("processes", "processes", 0, 0),
+    [PAPER] = SL_COLUMN("paper, s", "paper", 0, 0),
+    [HERE] = SL_COLUMN("here, s", "here", 0, 6),
+    [RATIO] = SL_COLUMN("here/paper", NULL, 2, 0),
 };
 
 static int play(const struct sl_reproduce_options *options, struct sl_rows *rows,

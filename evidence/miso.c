@@ -433,12 +433,12 @@ static int scheme_play(void *context, size_t which, uint64_t seed, double *figur
 
 enum { SCHEME, OF_WHOLE = 2, PUBLISHED_WHOLE, OF_STATIC, PUBLISHED_STATIC };
 static const struct sl_column columns[] = {
-    [SCHEME] = {"", "scheme"},
+    [SCHEME] = SL_COLUMN("", "scheme", 0, 0),
     {"mean completion, s", "completion", 0, 6, SL_HOW_BAND, COMPLETION, SL_OF_NONE},
     [OF_WHOLE] = {"of whole GPUs", "ofWhole", 3, 6, SL_HOW_BAND, COMPLETION, WHOLE},
-    [PUBLISHED_WHOLE] = {"published", NULL, 2},
+    [PUBLISHED_WHOLE] = SL_COLUMN("published", NULL, 2, 0),
     [OF_STATIC] = {"of best static", "ofStatic", 3, 6, SL_HOW_BAND, COMPLETION, STATIC},
-    [PUBLISHED_STATIC] = {"published", NULL, 2},
+    [PUBLISHED_STATIC] = SL_COLUMN("published", NULL, 2, 0),
 };
 
 /* The cut that was best under the most seeds. */

@@ -47,9 +47,9 @@ static const char *const names[POLICIES] = {
 
 enum { SETTING, TIMEOUTS, POLICY };
 static const struct sl_column columns[] = {
-    [SETTING] = {NULL, "setting"},
-    [TIMEOUTS] = {NULL, "timeouts"},
-    [POLICY] = {"", "policy"},
+    [SETTING] = SL_COLUMN(NULL, "setting", 0, 0),
+    [TIMEOUTS] = SL_COLUMN(NULL, "timeouts", 0, 0),
+    [POLICY] = SL_COLUMN("", "policy", 0, 0),
     {"mean response, s", "response", 0, 6, SL_HOW_MEDIAN, SL_TRIAL_WAIT, SL_OF_NONE},
     {"longest wait, s", "longestWait", 0, 6, SL_HOW_MEDIAN, SL_TRIAL_LONGEST, SL_OF_NONE},
     {"mean / sjf's", "responseOfSjf", 3, 6, SL_HOW_MEDIAN, SL_TRIAL_WAIT, SJF},

@@ -20,14 +20,14 @@ enum { CASES = sizeof(published) / sizeof(published[0]), FIFO = 0 };
 
 enum { POLICY, RESPONSE, FINISH, OF_FIFO, HERE, HERE_FINISH, HERE_OF_FIFO, INSIDE };
 static const struct sl_column columns[] = {
-    [POLICY] = {"", "policy"},
-    [RESPONSE] = {"paper: response, s", "paperResponse", 3, 3},
-    [FINISH] = {"finish, s", "paperFinish", 3, 3},
-    [OF_FIFO] = {"of FIFO", "paperOfFifo", 3, 6},
+    [POLICY] = SL_COLUMN("", "policy", 0, 0),
+    [RESPONSE] = SL_COLUMN("paper: response, s", "paperResponse", 3, 3),
+    [FINISH] = SL_COLUMN("finish, s", "paperFinish", 3, 3),
+    [OF_FIFO] = SL_COLUMN("of FIFO", "paperOfFifo", 3, 6),
     [HERE] = {"here: response, s", "response", 1, 6, SL_HOW_SPREAD, SL_TRIAL_WAIT, SL_OF_NONE},
     [HERE_FINISH] = {"finish, s", "finish", 1, 6, SL_HOW_SPREAD, SL_TRIAL_RESPONSE, SL_OF_NONE},
     [HERE_OF_FIFO] = {"of FIFO", "ofFifo", 3, 6, SL_HOW_SPREAD, SL_TRIAL_WAIT, FIFO},
-    [INSIDE] = {"paper inside", "paperInside"},
+    [INSIDE] = SL_COLUMN("paper inside", "paperInside", 0, 0),
 };
 
 static void fill(struct sl_study *study, struct sl_rows *rows)

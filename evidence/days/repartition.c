@@ -142,8 +142,8 @@ static int way_play(void *context, size_t index, uint64_t seed, double *figure,
 
 enum { DAY, WAY, MEAN_WAIT = 4 };
 static const struct sl_column columns[] = {
-    [DAY] = {NULL, "day"},
-    [WAY] = {"", "way"},
+    [DAY] = SL_COLUMN(NULL, "day", 0, 0),
+    [WAY] = SL_COLUMN("", "way", 0, 0),
     {"mean response, s", "response_s", 1, 6, SL_HOW_BAND, RESPONSE, SL_OF_NONE},
     {"of best static", "response_of_static", 3, 6, SL_HOW_BAND, RESPONSE, STATIC},
     [MEAN_WAIT] = {"mean wait, s", "wait_s", 1, 6, SL_HOW_BAND, WAIT, SL_OF_NONE},

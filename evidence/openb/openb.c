@@ -71,11 +71,11 @@ static int policy_play(void *context, size_t which, uint64_t seed, double *figur
 
 enum { POLICY, PUBLISHED = 4 };
 static const struct sl_column columns[] = {
-    [POLICY] = {"policy", "policy"},
+    [POLICY] = SL_COLUMN("policy", "policy", 0, 0),
     {"allocation %", "allocationPercent", 2, 4, SL_HOW_MEAN, ALLOCATION, SL_OF_NONE},
     {"deviation", "deviation", 2, 4, SL_HOW_DEVIATION, ALLOCATION, SL_OF_NONE},
     {"pods refused", "refused", 0, 1, SL_HOW_MEAN, REFUSED, SL_OF_NONE},
-    [PUBLISHED] = {"published %", "publishedPercent", 2, 2},
+    [PUBLISHED] = SL_COLUMN("published %", "publishedPercent", 2, 2),
 };
 
 static void fill(struct sl_study *study, const struct comparison *all, const char *pods,

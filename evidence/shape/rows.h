@@ -30,6 +30,12 @@ struct sl_column {
     int of; /* over the same figure of that case of the group, seed by seed; or SL_OF_NONE */
 };
 
+/* A column that the experiment fills itself. */
+#define SL_COLUMN(in_tables, in_data, decimals_of_it, digits_of_it)                                \
+    {                                                                                              \
+        in_tables, in_data, decimals_of_it, digits_of_it, SL_HOW_NOT, 0, SL_OF_NONE                \
+    }
+
 /* Where a row is printed. */
 enum sl_row_in { SL_ROW_EVERYWHERE, SL_ROW_IN_TABLE, SL_ROW_IN_DATA };
 

@@ -84,8 +84,8 @@ enum {
     PUSHED,
 };
 static const struct sl_column columns[] = {
-    [LOAD] = {NULL, "load"},
-    [SHARING] = {"", "sharing"},
+    [LOAD] = SL_COLUMN(NULL, "load", 0, 0),
+    [SHARING] = SL_COLUMN("", "sharing", 0, 0),
     [PENDING] = FIGURE("pending, s", "pending", 0, SL_SHARING_PENDING),
     [PENDING_OF] = OF_ASKS(SL_SHARING_PENDING),
     FIGURE("p99", "pendingP99", 0, SL_SHARING_PENDING_P99),
