@@ -29,6 +29,7 @@ struct sl_sim_options {
     const char *estimate;
     const char *runtime;
     const char *decisions;
+    const char *commands;
     const char *output_name;
     uint64_t seed;
     uint64_t seeds; /* 0: not given */

@@ -1,13 +1,7 @@
 /* The order bounded where pods ask for several widths, on nodes: against FIFO with EASY backfill
  * and the order p on the same jobs. All workloads are the same in every run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "evidence/shape/study.h"
+#include "unit/test.h"
 
 enum { SEEDS = 20, FIFO = 0, P = 1, BOUNDED = 2, POLICIES = 3 };
 
@@ -35,9 +29,8 @@ static double most(unsigned figure, int of)
     return sl_study_sorted(&study, BOUNDED, figure, of)[SEEDS - 1];
 }
 
-static void under_overload_nobody_waits_much_longer_than_fifos_longest(void **state)
+TEST_THAT(under_overload_nobody_waits_much_longer_than_fifos_longest)
 {
-    (void)state;
     play("tasks=150,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:4@0.3", "2x4");
     assert_true(median(SL_TRIAL_LONGEST, FIFO) <= 1.15);
     assert_true(most(SL_TRIAL_LONGEST, FIFO) <= 1.35);
@@ -46,9 +39,8 @@ static void under_overload_nobody_waits_much_longer_than_fifos_longest(void **st
     sl_study_free(&study);
 }
 
-static void at_high_load_it_is_better_than_fifo_and_p_on_the_mean(void **state)
+TEST_THAT(at_high_load_it_is_better_than_fifo_and_p_on_the_mean)
 {
-    (void)state;
     play("tasks=200,gap=exp:60,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:4@0.3", "2x4");
     assert_true(median(SL_TRIAL_RESPONSE, P) <= 1);
     assert_true(median(SL_TRIAL_RESPONSE, FIFO) <= 1);
@@ -57,22 +49,11 @@ static void at_high_load_it_is_better_than_fifo_and_p_on_the_mean(void **state)
     sl_study_free(&study);
 }
 
-static void wide_pods_are_not_starved_where_free_units_lie_apart(void **state)
+TEST_THAT(wide_pods_are_not_starved_where_free_units_lie_apart)
 {
-    (void)state;
     play("tasks=300,gap=exp:8,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:2@0.2+nvidia.com/gpu:8@0.1",
          "8x8");
     assert_true(median(SL_TRIAL_RESPONSE, FIFO) <= 1);
     assert_true(median(SL_TRIAL_LONGEST, FIFO) <= 1.3);
     sl_study_free(&study);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(under_overload_nobody_waits_much_longer_than_fifos_longest),
-        cmocka_unit_test(at_high_load_it_is_better_than_fifo_and_p_on_the_mean),
-        cmocka_unit_test(wide_pods_are_not_starved_where_free_units_lie_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
