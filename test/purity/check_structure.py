@@ -17,7 +17,8 @@ def check_sources(root):
     libraries = structure.read_libraries(root)
     sources = structure.read_sources(root)
     return (structure.wrong_subfolders(sources, libraries, structure.notes_of(root))
-            + structure.wrong_includes(sources, libraries))
+            + structure.wrong_includes(sources, libraries)
+            + structure.wrong_owners(sources))
 
 
 def check_calls(root, listing):
