@@ -6,7 +6,7 @@
 #include "bench.h"
 
 #include "cluster/store.h"
-#include "server/api/explain.h"
+#include "server/model/explain.h"
 #include "sliced/plan.h"
 #include "sliced/stage.h"
 #include "util/data/arena.h"

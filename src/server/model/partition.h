@@ -1,0 +1,29 @@
+/* What is shown of a node whose GPUs may be cut. */
+#ifndef SLICED_SERVER_MODEL_PARTITION_H
+#define SLICED_SERVER_MODEL_PARTITION_H
+
+#include "server/app/partition_reader.h"
+#include "server/model/field.h"
+
+struct sl_model_partition {
+    const struct sl_view *view;
+    struct sl_partition_status status;
+    const char *actuator;
+    const char *state;
+    const char *why; /* NULL: nothing is to be told */
+};
+extern const struct sl_field sl_model_partition[];
+void sl_model_partition_of(const struct sl_partition_reader *reader, const struct sl_view *view,
+                           int64_t now_us, struct sl_model_partition *out);
+
+/* A GPU of it. */
+struct sl_model_cut_gpu {
+    const struct sl_view *view;
+    unsigned device;
+    int64_t index; /* -1: the node's GPUs are not known one by one */
+    bool mig;
+};
+extern const struct sl_field sl_model_cut_gpu[];
+void sl_model_cut_gpu_of(const struct sl_view *view, unsigned device, struct sl_model_cut_gpu *out);
+
+#endif
