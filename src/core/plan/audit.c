@@ -67,7 +67,6 @@ static void audit_lane(const struct sl_planner *planner, const struct sl_plan_la
 void sl_planner_audit(const struct sl_planner *planner)
 {
     size_t waiting[SL_QUEUE_STATES] = {0};
-    size_t aside = 0;
     size_t drains = 0;
     size_t reserves = 0;
     size_t lanes = 0;
@@ -76,7 +75,6 @@ void sl_planner_audit(const struct sl_planner *planner)
          pod = sl_map_next(&planner->pods, &at)) {
         audit_pod(planner, pod);
         waiting[pod->state]++;
-        aside += pod->aside;
     }
     for (unsigned i = 0; i < SL_QUEUE_STATES; i++) {
         SL_CHECK(waiting[i] == planner->stats.waiting[i]);
@@ -94,6 +92,5 @@ void sl_planner_audit(const struct sl_planner *planner)
     }
     SL_CHECK(lanes == planner->n_lanes);
     SL_CHECK(reserves == planner->n_reserves);
-    SL_CHECK(aside == planner->n_aside);
     SL_CHECK(drains == planner->n_drains);
 }

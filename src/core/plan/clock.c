@@ -76,13 +76,6 @@ void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us
         planner->order->end(planner);
         planner->order->begin(planner);
     }
-    at = 0;
-    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at);
-         planner->order != NULL && pod != NULL; pod = sl_map_next(&planner->pods, &at)) {
-        if (pod->queued) {
-            planner->order->arrive(planner, pod);
-        }
-    }
-    planner->touch++;
-    planner->dirty = true;
+    sl_plan_settle_all(planner);
+    sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
 }

@@ -18,6 +18,11 @@ void sl_plan_defaults(struct sl_plan_config *config)
     config->score.weight[SL_TERM_PACKING] = 1;
 }
 
+/* The orders that do more than compare two pods. */
+static const struct sl_plan_order *const orders[SL_ORDER_KINDS] = {
+    [SL_ORDER_BOUNDED] = &sl_plan_bounded,
+};
+
 static int check_config(const struct sl_plan_config *config, struct sl_error *err)
 {
     const char *wrong = NULL;
@@ -54,10 +59,9 @@ struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl
         return NULL;
     }
     planner->config = *config;
-    planner->order = sl_plan_order_of(config->order.kind);
+    planner->order = orders[config->order.kind];
     planner->n_lanes = 1;
-    planner->seq = 1;
-    planner->nodes_seq = 1;
+    sl_plan_touch(planner, SL_PLAN_ROOM | SL_PLAN_KINDS);
     return planner;
 }
 
@@ -109,7 +113,6 @@ void sl_planner_free(struct sl_planner *planner)
     free(planner->scratch.end);
     sl_past_free(planner->past);
     sl_supply_free(&planner->scratch.supply);
-    free(planner->arriving);
     free(planner);
 }
 
@@ -122,8 +125,8 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
     size_t at = 0;
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
-        if (planner->order != NULL) {
-            planner->order->leave(planner, pod);
+        if (planner->order != NULL && pod->nomination == NULL) {
+            planner->order->settle(planner, pod, SL_PLAN_LEAVES);
         }
         pod->queued = false;
     }
@@ -137,8 +140,8 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
         planner->order->end(planner);
     }
     planner->config = *config;
-    planner->order = sl_plan_order_of(config->order.kind);
-    planner->dirty = true;
+    planner->order = orders[config->order.kind];
+    sl_plan_touch(planner, SL_PLAN_RUN);
     if (other && planner->order != NULL) {
         planner->order->begin(planner);
     }

@@ -48,9 +48,7 @@ static int add_pod(struct sl_planner *planner, struct sl_pod *pod, struct sl_err
     if (fresh == NULL || space == NULL) {
         goto lacking;
     }
-    if (sl_vec_reserve(&planner->arriving, &planner->arriving_cap, planner->pods.len + 1,
-                       sizeof(struct sl_plan_pod *)) < 0 ||
-        !class_join(planner, pod, &fresh->class) ||
+    if (!class_join(planner, pod, &fresh->class) ||
         sl_map_put(&planner->pods, pod->uid, strlen(pod->uid), fresh, NULL) < 0) {
         class_part(planner, fresh->class);
         goto lacking;
@@ -175,7 +173,7 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
     if (known->queued || (known->broken && moves)) {
         leave_lane(planner, known);
     }
-    planner->dirty = planner->dirty || known->broken;
+    sl_plan_touch(planner, known->broken ? SL_PLAN_RUN : 0);
     struct sl_plan_class *old = known->class;
     known->class = class;
     if (!same_after(known->pod, pod)) {
@@ -286,7 +284,7 @@ void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t no
         sl_plan_time_out(planner, pod);
     }
     planner->stats.failed++;
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_RUN);
     sl_plan_settle(planner, pod);
 }
 
@@ -305,7 +303,7 @@ void sl_planner_denied(struct sl_planner *planner, struct sl_str uid, int64_t no
         sl_plan_settle(planner, pod);
     }
     pod->denied = true;
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_RUN);
     sl_plan_note_refusal(planner, pod->space);
 }
 

@@ -35,19 +35,52 @@ static uint64_t number_of(const char *uid)
     return digits == 16 ? number : sl_rank_hash(uid, strlen(uid));
 }
 
-/* Gives the pod a number of its own, which leads to owner. False: out of memory. */
-static bool take_id(struct sl_planner *planner, const char *uid, uint64_t *id, void *owner)
+/* ---- records ---- */
+
+enum stand {
+    COMING, /* told when the run begins */
+    WAITING,
+    ASIDE, /* taken out of the promise: it lacks something other than units */
+    RUNNING,
+};
+
+struct sl_plan_account_pod {
+    uint64_t id; /* in the promise, and in the map of all records */
+    enum stand stand;
+    struct sl_plan_pod *pod; /* NULL: bound */
+    struct sl_link coming;
+};
+
+struct sl_plan_account_lane {
+    struct sl_promise *promise;
+    int64_t units;  /* capacity that the promise knows of */
+    uint64_t kinds; /* seq.kinds then; 0: it knows no nodes yet */
+};
+
+struct sl_promise *sl_plan_bounded_promise(const struct sl_plan_lane *lane)
 {
-    *id = number_of(uid);
-    while (sl_map_get(&planner->ids, (const char *)id, sizeof(*id)) != NULL) {
-        (*id)++;
-    }
-    return sl_map_put(&planner->ids, (const char *)id, sizeof(*id), owner, NULL) == 0;
+    return lane == NULL || lane->account == NULL ? NULL : lane->account->promise;
 }
 
-static void give_id(struct sl_planner *planner, const uint64_t *id)
+static bool stands(const struct sl_plan_pod *pod, enum stand stand)
 {
-    sl_map_remove(&planner->ids, (const char *)id, sizeof(*id));
+    return pod->account != NULL && pod->account->stand == stand;
+}
+
+/* Gives the record a number of its own. False: out of memory. */
+static bool take_id(struct sl_planner *planner, struct sl_plan_account_pod *record, const char *uid)
+{
+    struct sl_map *ids = &planner->account.ids;
+    record->id = number_of(uid);
+    while (sl_map_get(ids, (const char *)&record->id, sizeof(record->id)) != NULL) {
+        record->id++;
+    }
+    return sl_map_put(ids, (const char *)&record->id, sizeof(record->id), record, NULL) == 0;
+}
+
+static void give_id(struct sl_planner *planner, const struct sl_plan_account_pod *record)
+{
+    sl_map_remove(&planner->account.ids, (const char *)&record->id, sizeof(record->id));
 }
 
 /* ---- pods that the promise never saw waiting ---- */
@@ -60,18 +93,19 @@ static uint64_t key_of(const char *node)
 
 static void bounded_adopt(struct sl_planner *planner, const struct sl_pod *pod)
 {
-    struct sl_plan_lane *lane =
+    const struct sl_plan_lane *lane =
         pod->n_items == 0 ? NULL : sl_plan_lane_find(planner, pod->items[0].key);
-    if (lane == NULL || lane->promise == NULL || pod->uid[0] == '\0' ||
+    struct sl_promise *promise = sl_plan_bounded_promise(lane);
+    if (promise == NULL || pod->uid[0] == '\0' ||
         sl_map_get(&planner->pods, pod->uid, strlen(pod->uid)) != NULL) {
         return;
     }
     int64_t started_us = sl_plan_start(planner, pod);
     struct sl_plan_ran *ran = sl_plan_ran_find(planner, pod->uid);
-    if (ran != NULL && ran->counted) {
+    if (ran != NULL && ran->account != NULL) {
         return;
     }
-    /* An uncounted record dates from the promise before a reload. */
+    /* One without a record dates from the promise before a reload. */
     ran = ran != NULL ? ran : sl_plan_ran_new(planner, pod->uid);
     if (ran == NULL) {
         return;
@@ -79,23 +113,28 @@ static void bounded_adopt(struct sl_planner *planner, const struct sl_pod *pod)
     ran->nominated_us = started_us;
     ran->lane = lane->key;
     ran->seen = true;
-    if (!take_id(planner, pod->uid, &ran->promise_id, ran)) {
+    struct sl_plan_account_pod *record = calloc(1, sizeof(*record));
+    if (record == NULL || !take_id(planner, record, pod->uid)) {
+        free(record);
         return;
     }
     const struct sl_promise_pod row = {
-        .id = ran->promise_id,
+        .id = record->id,
         .width = pod->items[0].count,
         .submit_us = pod->created_us,
         .timeout_us = sl_plan_timeout(planner, pod),
         .priority = pod->priority,
     };
-    ran->counted = sl_promise_adopt(lane->promise, &row, started_us, planner->now_us, NULL) == 0;
-    if (ran->counted && pod->node != NULL) {
-        sl_promise_place(lane->promise, ran->promise_id, key_of(pod->node));
+    if (sl_promise_adopt(promise, &row, started_us, planner->now_us, NULL) < 0) {
+        give_id(planner, record);
+        free(record);
+        return;
     }
-    if (!ran->counted) {
-        give_id(planner, &ran->promise_id);
+    if (pod->node != NULL) {
+        sl_promise_place(promise, record->id, key_of(pod->node));
     }
+    record->stand = RUNNING;
+    ran->account = record;
 }
 
 /* Splits the node's units into parts that one pod can have together: all of them, a device's, or
@@ -137,9 +176,9 @@ static void tell_nodes(struct sl_planner *planner, struct sl_plan_lane *lane)
         return;
     }
     (void)split_nodes(planner, lane, nodes);
-    if (sl_promise_set_nodes(lane->promise, nodes, n, planner->now_us, NULL) == 0) {
-        lane->promise_units = lane->capacity;
-        lane->promise_seq = planner->nodes_seq;
+    if (sl_promise_set_nodes(lane->account->promise, nodes, n, planner->now_us, NULL) == 0) {
+        lane->account->units = lane->capacity;
+        lane->account->kinds = planner->seq.kinds;
     }
     free(nodes);
 }
@@ -148,59 +187,150 @@ static void bounded_capacity(struct sl_planner *planner)
 {
     struct sl_plan_lane *first = planner->ready ? planner->lane : NULL; /* else views are gone */
     for (struct sl_plan_lane *lane = first; lane != NULL; lane = lane->next) {
-        if (lane->promise != NULL && lane->leaves > 0 &&
-            (lane->promise_units != lane->capacity || lane->promise_seq != planner->nodes_seq)) {
+        const struct sl_plan_account_lane *account = lane->account;
+        if (account != NULL && lane->leaves > 0 &&
+            (account->units != lane->capacity || account->kinds != planner->seq.kinds)) {
             tell_nodes(planner, lane);
         }
     }
 }
 
-static struct sl_promise *promise_of(struct sl_planner *planner, struct sl_plan_lane *lane)
+/* The lane's promise, which it makes if need be. NULL: out of memory. */
+static struct sl_promise *promise_get(struct sl_planner *planner, struct sl_plan_lane *lane)
 {
-    if (lane->promise != NULL) {
-        return lane->promise;
+    if (lane->account != NULL) {
+        return lane->account->promise;
     }
-    lane->promise = sl_promise_new(&planner->config.promise);
-    lane->promise_seq = 0; /* it knows no nodes yet */
+    struct sl_plan_account_lane *account = calloc(1, sizeof(*account));
+    if (account == NULL) {
+        return NULL;
+    }
+    account->promise = sl_promise_new(&planner->config.promise);
+    if (account->promise == NULL) {
+        free(account);
+        return NULL;
+    }
+    lane->account = account;
     bounded_capacity(planner);
-    for (size_t i = 0; lane->promise != NULL && i < planner->n_nodes; i++) {
+    for (size_t i = 0; i < planner->n_nodes; i++) {
         const struct sl_view *view = planner->node[i]->base;
         for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
             bounded_adopt(planner, view->resident[r].pod);
         }
     }
-    return lane->promise;
+    return account->promise;
 }
 
 /* ---- pods of ours ---- */
 
-static void bounded_arrive(struct sl_planner *planner, struct sl_plan_pod *pod)
+static void come(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
-    bool doubtful = sl_plan_may_not_come(pod) || pod->class->ask->never;
-    if (!doubtful && !pod->aside && !pod->arrived && !pod->started && pod->arriving == 0) {
-        planner->arriving[planner->n_arriving] = pod;
-        planner->n_arriving++;
-        pod->arriving = (uint32_t)planner->n_arriving;
+    pod->account->stand = COMING;
+    sl_list_add_last(&planner->account.coming, &pod->account->coming);
+    planner->account.n_coming++;
+}
+
+static void arrive(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    if (pod->account == NULL) {
+        pod->account = calloc(1, sizeof(*pod->account));
+        if (pod->account != NULL) {
+            pod->account->pod = pod;
+            come(planner, pod);
+        }
     }
 }
 
-static void bounded_tell_of(struct sl_planner *planner, struct sl_plan_pod *pod)
+static void drop(struct sl_plan_pod *pod)
+{
+    free(pod->account);
+    pod->account = NULL;
+}
+
+static void withdraw(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    (void)sl_promise_withdraw(sl_plan_bounded_promise(sl_plan_lane_of(pod)), pod->account->id,
+                              planner->now_us, NULL);
+    give_id(planner, pod->account);
+}
+
+static void leave(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    if (stands(pod, COMING)) {
+        sl_list_remove(&planner->account.coming, &pod->account->coming);
+        planner->account.n_coming--;
+    } else if (stands(pod, WAITING)) {
+        withdraw(planner, pod);
+    }
+    planner->account.n_aside -= stands(pod, ASIDE);
+    drop(pod);
+}
+
+static void start(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    if (stands(pod, WAITING)) {
+        struct sl_promise *promise = sl_plan_bounded_promise(sl_plan_lane_of(pod));
+        pod->account->stand = RUNNING;
+        (void)sl_promise_start(promise, pod->account->id, planner->now_us, NULL);
+        sl_promise_place(promise, pod->account->id, key_of(pod->node->node->name));
+    } else if (!stands(pod, RUNNING)) {
+        leave(planner, pod);
+    }
+}
+
+/* Without memory the promise takes the pod for one that has ended. */
+static void unstart(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    if (stands(pod, RUNNING)) {
+        struct sl_promise *promise = sl_plan_bounded_promise(sl_plan_lane_of(pod));
+        pod->account->stand = WAITING;
+        if (sl_promise_unstart(promise, pod->account->id, planner->now_us, NULL) < 0) {
+            (void)sl_promise_end(promise, pod->account->id, planner->now_us, NULL);
+            give_id(planner, pod->account);
+            drop(pod);
+        }
+    }
+}
+
+static void bounded_settle(struct sl_planner *planner, struct sl_plan_pod *pod,
+                           enum sl_plan_stand stand)
+{
+    if (stand == SL_PLAN_STARTS) {
+        start(planner, pod);
+        return;
+    }
+    unstart(planner, pod);
+    if (stand == SL_PLAN_WAITS) {
+        arrive(planner, pod);
+    } else {
+        leave(planner, pod);
+    }
+}
+
+/* Tells the promise of a pod that comes, and of its nomination. */
+static void tell_of(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    if (lane->nowhere || promise_of(planner, lane) == NULL ||
-        !take_id(planner, pod->pod->uid, &pod->promise_id, pod)) {
+    struct sl_promise *promise = lane->nowhere ? NULL : promise_get(planner, lane);
+    if (promise == NULL || !take_id(planner, pod->account, pod->pod->uid)) {
+        drop(pod);
         return;
     }
     const struct sl_promise_pod row = {
-        .id = pod->promise_id,
+        .id = pod->account->id,
         .width = pod->class->ask->ask.item[0].count,
         .submit_us = pod->ready_us,
         .timeout_us = pod->item.timeout_us,
         .priority = pod->item.priority,
     };
-    pod->arrived = sl_promise_arrive(lane->promise, &row, planner->now_us, NULL) == 0;
-    if (!pod->arrived) {
-        give_id(planner, &pod->promise_id);
+    if (sl_promise_arrive(promise, &row, planner->now_us, NULL) < 0) {
+        give_id(planner, pod->account);
+        drop(pod);
+        return;
+    }
+    pod->account->stand = WAITING;
+    if (pod->nomination != NULL) {
+        start(planner, pod);
     }
 }
 
@@ -216,144 +346,123 @@ static int by_submission(const void *context, const struct sl_plan_pod *a,
 
 static void bring_back(struct sl_planner *planner)
 {
+    struct sl_plan_account *account = &planner->account;
     unsigned left = SL_PLAN_BACK_MAX;
-    planner->aside_seq = planner->seq;
+    account->aside_room = planner->seq.room;
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        for (uint32_t i = 0; i < lane->n_queue && planner->n_aside > 0 && left > 0; i++) {
-            if (lane->queue[i]->aside) {
+        for (uint32_t i = 0; i < lane->n_queue && account->n_aside > 0 && left > 0; i++) {
+            if (stands(lane->queue[i], ASIDE)) {
                 left--;
-                lane->queue[i]->aside = false;
-                planner->n_aside--;
-                bounded_arrive(planner, lane->queue[i]);
+                account->n_aside--;
+                come(planner, lane->queue[i]);
             }
         }
     }
 }
 
+/* In order of submission, or without memory in any. */
+static void tell_all(struct sl_planner *planner)
+{
+    struct sl_plan_account *account = &planner->account;
+    struct sl_plan_scratch *scratch = &planner->scratch;
+    size_t n = 0;
+    bool sorts = sl_vec_reserve(&scratch->sort, &scratch->sort_cap, 2 * account->n_coming,
+                                sizeof(struct sl_plan_pod *)) == 0;
+    account->n_coming = 0;
+    while (account->coming.first != NULL) {
+        struct sl_plan_account_pod *record =
+            SL_CONTAINER(account->coming.first, struct sl_plan_account_pod, coming);
+        sl_list_remove(&account->coming, &record->coming);
+        if (sorts) {
+            scratch->sort[n] = record->pod;
+            n++;
+        } else {
+            tell_of(planner, record->pod);
+        }
+    }
+    if (n > 1) {
+        sl_plan_sort(scratch->sort, scratch->sort + n, n, by_submission, NULL);
+    }
+    for (size_t i = 0; i < n; i++) {
+        tell_of(planner, scratch->sort[i]);
+    }
+}
+
 static void bounded_tell(struct sl_planner *planner)
 {
-    if (planner->n_aside > 0 && planner->aside_seq != planner->seq) {
+    if (planner->account.n_aside > 0 && planner->account.aside_room != planner->seq.room) {
         bring_back(planner);
     }
-    size_t n = planner->n_arriving;
-    if (sl_vec_reserve(&planner->scratch.sort, &planner->scratch.sort_cap, n,
-                       sizeof(struct sl_plan_pod *)) == 0) {
-        sl_plan_sort(planner->arriving, planner->scratch.sort, n, by_submission, NULL);
-    }
-    planner->n_arriving = 0;
-    for (size_t i = 0; i < n; i++) {
-        planner->arriving[i]->arriving = 0;
-        bounded_tell_of(planner, planner->arriving[i]);
-    }
-}
-
-static void withdraw(struct sl_planner *planner, struct sl_plan_pod *pod)
-{
-    struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    (void)sl_promise_withdraw(lane->promise, pod->promise_id, planner->now_us, NULL);
-    give_id(planner, &pod->promise_id);
-    pod->arrived = false;
-}
-
-static void bounded_set_aside(struct sl_planner *planner, struct sl_plan_pod *pod)
-{
-    withdraw(planner, pod);
-    pod->aside = true;
-    planner->n_aside++;
-}
-
-static void bounded_leave(struct sl_planner *planner, struct sl_plan_pod *pod)
-{
-    planner->n_aside -= pod->aside;
-    pod->aside = false;
-    if (pod->arriving > 0) {
-        planner->n_arriving--;
-        struct sl_plan_pod *last = planner->arriving[planner->n_arriving];
-        planner->arriving[pod->arriving - 1] = last;
-        last->arriving = pod->arriving;
-        pod->arriving = 0;
-    }
-    if (pod->arrived) {
-        withdraw(planner, pod);
-    }
-}
-
-static void bounded_start(struct sl_planner *planner, struct sl_plan_pod *pod)
-{
-    planner->n_aside -= pod->aside;
-    pod->aside = false;
-    if (pod->arrived) {
-        struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-        pod->arrived = false;
-        pod->started = sl_promise_start(lane->promise, pod->promise_id, planner->now_us, NULL) == 0;
-        sl_promise_place(lane->promise, pod->promise_id, key_of(pod->node->node->name));
-    }
-}
-
-static void bounded_unstart(struct sl_planner *planner, struct sl_plan_pod *pod)
-{
-    if (pod->started) {
-        struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-        pod->started = false;
-        pod->arrived =
-            sl_promise_unstart(lane->promise, pod->promise_id, planner->now_us, NULL) == 0;
-    }
+    tell_all(planner);
 }
 
 /* ---- what the walk asks ---- */
 
+void sl_plan_bounded_set_aside(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    withdraw(planner, pod);
+    pod->account->stand = ASIDE;
+    planner->account.n_aside++;
+}
+
 static bool is_mixed(const struct sl_plan_lane *lane)
 {
-    return lane->promise != NULL && sl_promise_is_mixed(lane->promise);
+    return lane->account != NULL && sl_promise_is_mixed(lane->account->promise);
 }
 
 static bool promise_admits(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    return !pod->arrived ||
-           sl_promise_admits(sl_plan_lane_of(pod)->promise, pod->promise_id, planner->now_us);
+    return !stands(pod, WAITING) || sl_promise_admits(sl_plan_bounded_promise(sl_plan_lane_of(pod)),
+                                                      pod->account->id, planner->now_us);
 }
 
-static bool bounded_yields(struct sl_planner *planner, const struct sl_plan_pod *pod)
+bool sl_plan_bounded_yields(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
     return is_mixed(sl_plan_lane_of(pod)) && !promise_admits(planner, pod);
 }
 
-static enum sl_plan_admission bounded_admit(struct sl_planner *planner,
-                                            const struct sl_plan_pod *pod,
-                                            const struct sl_plan_node *node)
+enum sl_plan_admission sl_plan_bounded_admit(const struct sl_planner *planner,
+                                             const struct sl_plan_pod *pod,
+                                             const struct sl_plan_node *node)
 {
     const struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     if (!is_mixed(lane)) {
         return promise_admits(planner, pod) ? SL_PLAN_ADMITTED : SL_PLAN_REFUSED;
     }
-    bool delays = pod->arrived && sl_promise_delays(lane->promise, pod->promise_id,
-                                                    key_of(node->node->name), planner->now_us);
+    bool delays =
+        stands(pod, WAITING) && sl_promise_delays(lane->account->promise, pod->account->id,
+                                                  key_of(node->node->name), planner->now_us);
     return delays ? SL_PLAN_REFUSED_HERE : SL_PLAN_ADMITTED;
 }
 
-/* What may not start may not reserve. */
-static bool bounded_may_reserve(struct sl_planner *planner, const struct sl_plan_pod *pod)
+bool sl_plan_bounded_may_reserve(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
     return is_mixed(sl_plan_lane_of(pod)) || promise_admits(planner, pod);
 }
 
-static struct sl_plan_pod *bounded_due(const struct sl_planner *planner,
-                                       const struct sl_plan_lane *lane)
+static struct sl_plan_pod *pod_of(const struct sl_planner *planner, uint64_t id)
 {
-    uint64_t id = 0;
-    if (lane->promise == NULL || is_mixed(lane) || !sl_promise_due(lane->promise, &id)) {
-        return NULL;
-    }
-    struct sl_plan_pod *pod = sl_map_get(&planner->ids, (const char *)&id, sizeof(id));
-    return pod;
+    const struct sl_plan_account_pod *record =
+        sl_map_get(&planner->account.ids, (const char *)&id, sizeof(id));
+    return record == NULL ? NULL : record->pod;
 }
 
-static bool bounded_spares(struct sl_planner *planner, const struct sl_plan_lane *lane)
+struct sl_plan_pod *sl_plan_bounded_due(const struct sl_planner *planner,
+                                        const struct sl_plan_lane *lane)
+{
+    uint64_t id = 0;
+    if (lane->account == NULL || is_mixed(lane) || !sl_promise_due(lane->account->promise, &id)) {
+        return NULL;
+    }
+    return pod_of(planner, id);
+}
+
+bool sl_plan_bounded_spares(const struct sl_planner *planner, const struct sl_plan_lane *lane)
 {
     struct sl_promise_idle idle[IDLE_MAX];
     size_t n = 0;
-    if (lane->promise == NULL || planner->n_drains > IDLE_MAX) {
-        return lane->promise == NULL;
+    if (lane->account == NULL || planner->n_drains > IDLE_MAX) {
+        return lane->account == NULL;
     }
     for (size_t i = 0; i < planner->n_nodes; i++) {
         const struct sl_plan_node *node = planner->node[i];
@@ -363,25 +472,26 @@ static bool bounded_spares(struct sl_planner *planner, const struct sl_plan_lane
                                                  node->drain_us};
         }
     }
-    return sl_promise_spares(lane->promise, idle, n, planner->now_us);
+    return sl_promise_spares(lane->account->promise, idle, n, planner->now_us);
 }
 
 static int64_t bounded_wake(const struct sl_plan_lane *lane)
 {
-    bool asks = lane->promise != NULL && (lane->run.refused > 0 || lane->run.drained);
-    return asks ? sl_sat_add(sl_promise_due_us(lane->promise), 1) : INT64_MAX;
+    bool asks = lane->account != NULL && (lane->run.refused > 0 || lane->run.drained);
+    return asks ? sl_sat_add(sl_promise_due_us(lane->account->promise), 1) : INT64_MAX;
 }
 
-static size_t bounded_urgent(const struct sl_planner *planner, const struct sl_plan_pod *pod,
-                             struct sl_plan_pod **out)
+size_t sl_plan_bounded_urgent(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                              struct sl_plan_pod **out)
 {
     uint64_t ids[SL_PLAN_URGENT_MAX];
-    size_t n = pod->arrived ? sl_promise_urgent(sl_plan_lane_of(pod)->promise, pod->promise_id, ids,
-                                                SL_PLAN_URGENT_MAX)
-                            : 0;
+    size_t n = stands(pod, WAITING)
+                   ? sl_promise_urgent(sl_plan_bounded_promise(sl_plan_lane_of(pod)),
+                                       pod->account->id, ids, SL_PLAN_URGENT_MAX)
+                   : 0;
     size_t known = 0;
     for (size_t i = 0; i < n; i++) {
-        out[known] = sl_map_get(&planner->ids, (const char *)&ids[i], sizeof(ids[i]));
+        out[known] = pod_of(planner, ids[i]);
         known += out[known] != NULL && out[known]->queued;
     }
     return known;
@@ -389,116 +499,101 @@ static size_t bounded_urgent(const struct sl_planner *planner, const struct sl_p
 
 static int64_t bounded_latest(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    if (!pod->arrived) {
-        return 0;
-    }
-    return sl_promise_latest_start(sl_plan_lane_of(pod)->promise, pod->promise_id, planner->now_us);
+    return stands(pod, WAITING)
+               ? sl_promise_latest_start(sl_plan_bounded_promise(sl_plan_lane_of(pod)),
+                                         pod->account->id, planner->now_us)
+               : 0;
 }
 
 /* ---- what runs and ends ---- */
 
-static void bounded_bound(struct sl_planner *planner, struct sl_plan_pod *pod,
-                          struct sl_plan_ran *ran)
+static void bounded_bound(struct sl_plan_pod *pod, struct sl_plan_ran *ran)
 {
-    ran->promise_id = pod->promise_id;
-    ran->counted = pod->started;
-    if (pod->started) {
-        pod->started = false;
-        (void)sl_map_put(&planner->ids, (const char *)&ran->promise_id, sizeof(ran->promise_id),
-                         ran, NULL); /* the key is there already: never fails */
+    if (stands(pod, RUNNING)) {
+        ran->account = pod->account;
+        ran->account->pod = NULL;
+        pod->account = NULL;
     }
 }
 
 static void bounded_ended(struct sl_planner *planner, struct sl_plan_ran *ran)
 {
-    struct sl_plan_lane *lane = ran->counted ? sl_plan_lane_find(planner, ran->lane) : NULL;
-    if (lane != NULL && lane->promise != NULL) {
-        if (ran->seen) {
-            (void)sl_promise_end(lane->promise, ran->promise_id, planner->now_us, NULL);
-        } else if (sl_promise_unstart(lane->promise, ran->promise_id, planner->now_us, NULL) == 0) {
-            (void)sl_promise_withdraw(lane->promise, ran->promise_id, planner->now_us, NULL);
-        }
+    if (ran->account == NULL) {
+        return;
     }
-    if (ran->counted) {
-        give_id(planner, &ran->promise_id);
+    uint64_t id = ran->account->id;
+    struct sl_promise *promise = sl_plan_bounded_promise(sl_plan_lane_find(planner, ran->lane));
+    if (promise != NULL && ran->seen) {
+        (void)sl_promise_end(promise, id, planner->now_us, NULL);
+    } else if (promise != NULL && sl_promise_unstart(promise, id, planner->now_us, NULL) == 0) {
+        (void)sl_promise_withdraw(promise, id, planner->now_us, NULL);
     }
+    give_id(planner, ran->account);
+    free(ran->account);
+    ran->account = NULL;
 }
 
 /* ---- the whole account ---- */
 
-static bool bounded_remembers(const struct sl_plan_lane *lane, bool crowded)
+static void forget(struct sl_plan_lane *lane)
 {
-    return lane->promise != NULL && (!crowded || sl_promise_running(lane->promise) > 0);
+    sl_promise_free(sl_plan_bounded_promise(lane));
+    free(lane->account);
+    lane->account = NULL;
 }
 
-static void bounded_forget(struct sl_plan_lane *lane)
+static bool bounded_forget(struct sl_plan_lane *lane, bool crowded)
 {
-    sl_promise_free(lane->promise);
-    lane->promise = NULL;
+    struct sl_promise *promise = sl_plan_bounded_promise(lane);
+    if (promise != NULL && (!crowded || sl_promise_running(promise) > 0)) {
+        return false;
+    }
+    forget(lane);
+    return true;
 }
 
 static void bounded_end(struct sl_planner *planner)
 {
+    size_t at = 0;
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        bounded_forget(lane);
+        forget(lane);
     }
-    sl_map_free(&planner->ids);
     for (struct sl_plan_ran *ran = sl_plan_ran_at(planner->all_rans.first); ran != NULL;
          ran = sl_plan_ran_at(ran->all.next)) {
-        ran->counted = false;
+        free(ran->account);
+        ran->account = NULL;
     }
-    size_t at = 0;
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
-        pod->arrived = false;
-        pod->started = false;
+        free(pod->account);
+        pod->account = NULL;
     }
+    sl_map_free(&planner->account.ids);
+    planner->account = (struct sl_plan_account){.n_aside = 0};
 }
 
 static void bounded_begin(struct sl_planner *planner)
 {
-    size_t n = 0;
     size_t at = 0;
-    bool room = sl_vec_reserve(&planner->scratch.sort, &planner->scratch.sort_cap,
-                               2 * planner->pods.len, sizeof(struct sl_plan_pod *)) == 0;
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
-        if (room && pod->nomination != NULL && pod->class != NULL) {
-            planner->scratch.sort[n] = pod;
-            n++;
+        if (pod->nomination != NULL && pod->class != NULL) {
+            arrive(planner, pod);
         }
     }
-    if (n > 1) {
-        sl_plan_sort(planner->scratch.sort, planner->scratch.sort + n, n, by_submission, NULL);
-    }
-    for (size_t i = 0; i < n; i++) {
-        bounded_tell_of(planner, planner->scratch.sort[i]);
-        bounded_start(planner, planner->scratch.sort[i]);
-    }
+    tell_all(planner);
 }
 
 const struct sl_plan_order sl_plan_bounded = {
     .begin = bounded_begin,
     .end = bounded_end,
-    .arrive = bounded_arrive,
-    .leave = bounded_leave,
-    .start = bounded_start,
-    .unstart = bounded_unstart,
+    .settle = bounded_settle,
     .bound = bounded_bound,
     .adopt = bounded_adopt,
     .ended = bounded_ended,
     .capacity = bounded_capacity,
     .forget = bounded_forget,
-    .remembers = bounded_remembers,
     .tell = bounded_tell,
-    .yields = bounded_yields,
-    .urgent = bounded_urgent,
-    .admit = bounded_admit,
-    .may_reserve = bounded_may_reserve,
-    .due = bounded_due,
-    .set_aside = bounded_set_aside,
-    .spares = bounded_spares,
     .wake = bounded_wake,
     .latest = bounded_latest,
-    .spares_idle_lanes = true,
 };

@@ -16,11 +16,43 @@ enum {
 /* How soon kube-scheduler names a node if it finds victims. */
 #define SL_PLAN_NAMING_US (2 * SL_SECOND_US)
 
-/* ---- order.c, bounded.c ---- */
+/* ---- bounded.c: under another order no pod has a promise, and each may go ---- */
 
-/* NULL: the order only compares pods. */
-const struct sl_plan_order *sl_plan_order_of(enum sl_order_kind kind);
+enum { SL_PLAN_URGENT_MAX = 64 }; /* pods tried at a time before one that yields */
+
+/* May a pod that fits start? */
+enum sl_plan_admission {
+    SL_PLAN_ADMITTED,
+    SL_PLAN_REFUSED,      /* on every node: it would make another late */
+    SL_PLAN_REFUSED_HERE, /* on this node it would */
+};
+
 extern const struct sl_plan_order sl_plan_bounded;
+/* NULL: no pod of the lane has been promised anything. */
+struct sl_promise *sl_plan_bounded_promise(const struct sl_plan_lane *lane);
+/* Must others be tried before the pod? urgent then writes them, SL_PLAN_URGENT_MAX at most. */
+bool sl_plan_bounded_yields(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+size_t sl_plan_bounded_urgent(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                              struct sl_plan_pod **out);
+enum sl_plan_admission sl_plan_bounded_admit(const struct sl_planner *planner,
+                                             const struct sl_plan_pod *pod,
+                                             const struct sl_plan_node *node);
+/* May a pod that does not fit have the lane's reservation? What may not start may not. */
+bool sl_plan_bounded_may_reserve(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* The pod of the lane that must go next after refusals; NULL: none. */
+struct sl_plan_pod *sl_plan_bounded_due(const struct sl_planner *planner,
+                                        const struct sl_plan_lane *lane);
+/* The pod that must go next lacks something other than units: no pod waits for it until some node
+ * has more room. */
+void sl_plan_bounded_set_aside(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* Do all pods of the lane start in time though drained nodes' free units idle? */
+bool sl_plan_bounded_spares(const struct sl_planner *planner, const struct sl_plan_lane *lane);
+
+/* ---- drained.c ---- */
+
+/* When the pod may start on the node at the earliest, from at_us on, in spite of a drain. */
+int64_t sl_plan_drained(struct sl_planner *planner, const struct sl_plan_node *node,
+                        const struct sl_plan_pod *pod, int64_t at_us);
 
 /* ---- headroom.c ---- */
 

@@ -111,16 +111,16 @@ static void descend_tree(struct search *search, const struct sl_plan_lane *lane,
 static enum sl_hold_reason known_reason(struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
     struct sl_plan_class *class = pod->class;
-    if (class->failed_seq == planner->seq) {
+    if (class->failed_seq == planner->seq.room) {
         return class->failed_reason;
     }
     if (!sl_plan_has_room(class->ask)) {
-        class->failed_seq = planner->seq;
+        class->failed_seq = planner->seq.room;
         class->failed_reason = SL_HOLD_NO_ROOM;
         return SL_HOLD_NO_ROOM;
     }
     int64_t end = sl_sat_add(planner->now_us, pod->item.timeout_us);
-    if (class->window_epoch == planner->epoch && end > class->window_us &&
+    if (class->window_epoch == planner->seq.kept && end > class->window_us &&
         pod->item.priority <= class->window_priority) {
         return SL_HOLD_BEHIND;
     }
@@ -158,7 +158,7 @@ static enum sl_hold_reason conclude_search(const struct search *search)
     struct sl_plan_class *class = search->pod->class;
     if (search->blocked) {
         if (!search->held_off) {
-            class->window_epoch = planner->epoch;
+            class->window_epoch = planner->seq.kept;
             class->window_us = search->window_us;
             class->window_priority = search->kept ? search->pod->item.priority : INT32_MAX;
         }
@@ -168,7 +168,7 @@ static enum sl_hold_reason conclude_search(const struct search *search)
         search->roomy || (class->failed_seq > 0 && class->failed_reason == SL_HOLD_CONSTRAINT);
     enum sl_hold_reason reason = excluded ? SL_HOLD_CONSTRAINT : SL_HOLD_NO_ROOM;
     if (!search->held_off && search->run->checks > 0) {
-        class->failed_seq = planner->seq;
+        class->failed_seq = planner->seq.room;
         class->failed_reason = reason;
     }
     return reason;

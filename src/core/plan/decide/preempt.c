@@ -59,8 +59,7 @@ static void watch_preemptor(struct sl_planner *planner, struct sl_plan_lane *lan
     lane->preemptor = pod;
     lane->preempting_us = planner->now_us;
     lane->asked_us = planner->now_us;
-    planner->touch++;
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
 }
 
 static void begin_preempting(struct sl_plan_run *run, struct sl_plan_lane *lane,
@@ -114,8 +113,7 @@ void sl_plan_preempt_note(struct sl_planner *planner, struct sl_plan_pod *pod,
         lane->asked_us = planner->now_us;
     }
     if (opened || !sl_str_eq(sl_str_of(pod->pod->nominated), sl_str_of(next->nominated))) {
-        planner->touch++;
-        planner->dirty = true;
+        sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
     }
 }
 
@@ -143,7 +141,7 @@ void sl_plan_preempt_expire(struct sl_planner *planner, struct sl_plan_lane *lan
     } else if (lane->preempt_waits &&
                sl_sat_add(lane->asked_us, SL_PLAN_NAMING_US) <= planner->now_us) {
         lane->preempt_waits = false;
-        planner->dirty = true;
+        sl_plan_touch(planner, SL_PLAN_RUN);
     }
 }
 

@@ -90,19 +90,19 @@ static void activate_reserve(struct sl_planner *planner, struct sl_plan_lane *la
     planner->n_reserves += !lane->reserve.active;
     lane->reserve.active = true;
     lane->reserve.fixed = false;
-    planner->epoch++;
+    sl_plan_touch(planner, SL_PLAN_KEPT);
 }
 
 bool sl_plan_reserve(struct sl_plan_run *run, struct sl_plan_lane *lane, struct sl_plan_pod *pod)
 {
     struct sl_planner *planner = run->planner;
     struct sl_plan_reserve *reserve = &lane->reserve;
-    if (reserve->pod == pod && reserve->node != NULL && reserve->touch == planner->touch &&
+    if (reserve->pod == pod && reserve->node != NULL && reserve->touch == planner->seq.nodes &&
         reserve->at_us > planner->now_us && sl_plan_node_ends_hold(planner, reserve->node)) {
         activate_reserve(planner, lane);
         return true;
     }
-    if (pod->class->timeless_seq == planner->touch + 1) {
+    if (pod->class->timeless_seq == planner->seq.nodes + 1) {
         return false;
     }
     sl_plan_reserve_end(planner, lane);
@@ -112,11 +112,11 @@ bool sl_plan_reserve(struct sl_plan_run *run, struct sl_plan_lane *lane, struct 
     bool found = find_earliest(run, pod, barred, INT64_MAX, reserve);
     sl_plan_charge(run, NULL);
     if (!found) {
-        pod->class->timeless_seq = planner->touch + 1;
+        pod->class->timeless_seq = planner->seq.nodes + 1;
         return false;
     }
     reserve->pod = pod;
-    reserve->touch = planner->touch;
+    reserve->touch = planner->seq.nodes;
     activate_reserve(planner, lane);
     return true;
 }
@@ -132,7 +132,7 @@ bool sl_plan_reserve_move(struct sl_plan_run *run, struct sl_plan_node *node)
         struct sl_plan_reserve other = *reserve;
         if (find_earliest(run, reserve->pod, node, reserve->at_us, &other)) {
             *reserve = other;
-            planner->epoch++;
+            sl_plan_touch(planner, SL_PLAN_KEPT);
             return true;
         }
         reserve->fixed = true;

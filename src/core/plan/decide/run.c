@@ -30,17 +30,16 @@ static void expire_due(struct sl_plan_run *run)
         }
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        bool again = false;
         sl_plan_preempt_expire(planner, lane);
         for (int i = 0; i < SL_PLAN_RETRIES; i++) {
             const struct sl_plan_retry *retry = &lane->retry[i];
-            planner->dirty = planner->dirty || (retry->waits && retry->at_us <= planner->now_us);
+            again = again || (retry->waits && retry->at_us <= planner->now_us);
         }
-        if (lane->reserve.active && lane->reserve.at_us < planner->now_us) {
-            planner->dirty = true; /* a pod runs longer than it stated */
-        }
-        if (planner->order != NULL && planner->order->wake(lane) <= planner->now_us) {
-            planner->dirty = true;
-        }
+        /* Then a pod runs longer than it stated. */
+        again = again || (lane->reserve.active && lane->reserve.at_us < planner->now_us);
+        again = again || (planner->order != NULL && planner->order->wake(lane) <= planner->now_us);
+        sl_plan_touch(planner, again ? SL_PLAN_RUN : 0);
     }
 }
 
@@ -77,23 +76,25 @@ int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand,
     sl_plan_advance(planner, now_us);
     expire_due(&run);
     if (!sl_plan_refresh(&run) || !sl_plan_queue_order(planner, planner->now_us)) {
-        planner->dirty = true;
+        sl_plan_touch(planner, SL_PLAN_RUN);
         return sl_error_nomem(err);
     }
     if (planner->order != NULL) {
         planner->order->tell(planner);
     }
     tell_refusals(&run);
-    if (!planner->ready || (!planner->dirty && !planner->paused)) {
+    if (!planner->ready || !sl_plan_untouch(planner)) {
         return 0;
     }
-    planner->dirty = false;
     sl_plan_walk(&run);
     if (!run.lacking) {
         sl_plan_release(&run);
     }
-    planner->dirty = planner->dirty || run.lacking;
-    return run.lacking ? sl_error_nomem(err) : 0;
+    if (run.lacking) {
+        sl_plan_touch(planner, SL_PLAN_RUN);
+        return sl_error_nomem(err);
+    }
+    return 0;
 }
 
 int64_t sl_planner_wake(const struct sl_planner *planner)

@@ -33,7 +33,7 @@ static void reserve_first(struct sl_plan_run *run, struct sl_plan_lane *lane,
         lane->run.headroom_us = sl_plan_headroom_time(run, lane, pod);
         return;
     }
-    if (planner->order != NULL && !planner->order->may_reserve(planner, pod)) {
+    if (!sl_plan_bounded_may_reserve(planner, pod)) {
         lane->run.tries = SL_PLAN_RESERVE_TRIES;
         return;
     }
@@ -51,8 +51,7 @@ static enum sl_plan_step hold_pod(struct sl_plan_run *run, struct sl_plan_lane *
 {
     struct sl_planner *planner = run->planner;
     sl_plan_set_reason(planner, pod, reason);
-    if (planner->order != NULL && planner->order->spares_idle_lanes && is_empty(lane) &&
-        run->n_open == 1) {
+    if (planner->order == &sl_plan_bounded && is_empty(lane) && run->n_open == 1) {
         lane->rest_reason = SL_HOLD_NO_ROOM; /* no other lane's pods could take the room */
         return SL_PLAN_STEP_CLOSED;
     }
@@ -101,7 +100,7 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
         return hold_pod(run, lane, pod, SL_HOLD_HEADROOM);
     }
     if (sl_plan_is_spent(run, pod->space) && sl_plan_must_search(planner, pod)) {
-        planner->paused = true; /* the next run goes on with it */
+        sl_plan_touch(planner, SL_PLAN_RUN); /* the next run goes on with it */
         planner->hurry = true;
         sl_plan_set_reason(planner, pod, SL_HOLD_PACE);
         return SL_PLAN_STEP_HELD;
@@ -122,8 +121,7 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
     if (run->room == 0) {
         return SL_PLAN_STEP_STOP;
     }
-    enum sl_plan_admission admission =
-        planner->order == NULL ? SL_PLAN_ADMITTED : planner->order->admit(planner, pod, pick.node);
+    enum sl_plan_admission admission = sl_plan_bounded_admit(planner, pod, pick.node);
     if (admission != SL_PLAN_ADMITTED) {
         return sl_plan_refuse(run, lane, pod, admission);
     }
@@ -151,10 +149,9 @@ static size_t begin_walk(struct sl_plan_run *run)
     const struct sl_heap_rule rule = by_head(planner);
     size_t n = 0;
     planner->runs++;
-    planner->epoch++;
+    sl_plan_touch(planner, SL_PLAN_KEPT);
     planner->n_reserves = 0;
     planner->hurry = false;
-    planner->paused = false;
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         lane->run = (struct sl_plan_lane_run){.making = NULL};
         lane->retry[SL_PLAN_RETRY_EXPIRED].waits = false;
@@ -221,7 +218,7 @@ void sl_plan_walk(struct sl_plan_run *run)
         step = run->lacking ? SL_PLAN_STEP_STOP : step;
     }
     if (step == SL_PLAN_STEP_STOP) {
-        planner->paused = true;
+        sl_plan_touch(planner, SL_PLAN_RUN);
         planner->hurry = planner->hurry || run->checks == 0;
         for (size_t i = 0; i < n; i++) {
             planner->scratch.heap[i]->rest_run = planner->runs;

@@ -6,7 +6,7 @@
 static void set_aside(struct sl_planner *planner, struct sl_plan_lane *lane,
                       struct sl_plan_pod *pod)
 {
-    planner->order->set_aside(planner, pod);
+    sl_plan_bounded_set_aside(planner, pod);
     lane->run.set_aside = true;
 }
 
@@ -46,7 +46,7 @@ enum sl_plan_step sl_plan_yield(struct sl_plan_run *run, struct sl_plan_lane *la
     struct sl_planner *planner = run->planner;
     struct sl_plan_pod *urgent[SL_PLAN_URGENT_MAX];
     lane->run.tried_us = sl_sat_add(pod->item.timeout_us, pod->item.timeout_us);
-    size_t n = planner->order->urgent(planner, pod, urgent);
+    size_t n = sl_plan_bounded_urgent(planner, pod, urgent);
     bool more = true;
     if (!lane->run.kept) { /* an urgent pod may need it */
         sl_plan_reserve_end(planner, lane);
@@ -60,8 +60,7 @@ enum sl_plan_step sl_plan_yield(struct sl_plan_run *run, struct sl_plan_lane *la
 bool sl_plan_is_to_yield(struct sl_planner *planner, const struct sl_plan_lane *lane,
                          const struct sl_plan_pod *pod)
 {
-    return planner->order != NULL && lane->run.tried_us < pod->item.timeout_us &&
-           planner->order->yields(planner, pod);
+    return lane->run.tried_us < pod->item.timeout_us && sl_plan_bounded_yields(planner, pod);
 }
 
 enum sl_plan_step sl_plan_refuse(struct sl_plan_run *run, struct sl_plan_lane *lane,
@@ -78,8 +77,10 @@ enum sl_plan_step sl_plan_refuse(struct sl_plan_run *run, struct sl_plan_lane *l
         return run->checks == 0 ? SL_PLAN_STEP_STOP : SL_PLAN_STEP_HELD;
     }
     if (lane->run.refused > SL_PLAN_REFUSED_MAX) {
-        planner->paused = planner->paused || lane->run.set_aside;
-        planner->hurry = planner->hurry || lane->run.set_aside; /* others may go now */
+        if (lane->run.set_aside) { /* others may go now */
+            sl_plan_touch(planner, SL_PLAN_RUN);
+            planner->hurry = true;
+        }
         lane->rest_reason = SL_HOLD_PROMISE;
         return SL_PLAN_STEP_CLOSED;
     }
@@ -89,7 +90,7 @@ enum sl_plan_step sl_plan_refuse(struct sl_plan_run *run, struct sl_plan_lane *l
 enum sl_plan_step sl_plan_yield_to_due(struct sl_plan_run *run, struct sl_plan_lane *lane)
 {
     struct sl_planner *planner = run->planner;
-    struct sl_plan_pod *due = planner->order->due(planner, lane);
+    struct sl_plan_pod *due = sl_plan_bounded_due(planner, lane);
     struct sl_plan_pick pick;
     if (due == NULL || !due->queued || lane->run.due_tried ||
         sl_plan_preempt_holds(planner, lane, due)) {

@@ -68,7 +68,7 @@ static void drop_node(struct sl_planner *planner, struct sl_plan_node *node)
     sl_plan_ran_diff(planner, node->base, NULL);
     node->base = NULL;
     sl_plan_drain_end(planner, node);
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_RUN);
     if (node->nominations == NULL) {
         sl_plan_node_free(node);
         return;
@@ -158,8 +158,8 @@ static bool replace_nodes(struct sl_planner *planner, const struct sl_view *cons
     planner->node = node;
     planner->base = base;
     planner->n_nodes = n;
-    planner->set_seq = planner->nodes_seq; /* older judgements count no more */
-    planner->nodes_seq++;
+    planner->set_seq = planner->seq.kinds; /* older judgements count no more */
+    sl_plan_touch(planner, SL_PLAN_KINDS);
     for (size_t i = 0; i < n; i++) {
         node[i]->index = (uint32_t)i;
         base[i] = node[i]->base;
@@ -188,7 +188,7 @@ int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *
         }
     }
     bool changed = !planner->ready;
-    uint64_t seq = planner->nodes_seq;
+    uint64_t seq = planner->seq.kinds;
     planner->ready = true;
     for (size_t i = 0; i < n; i++) {
         if (planner->base[i] != view[i]) {
@@ -196,10 +196,10 @@ int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *
             changed = true;
         }
     }
-    if (planner->nodes_seq != seq) {
+    if (planner->seq.kinds != seq) {
         sl_plan_offer_renew(planner);
     }
-    planner->touch += changed;
+    sl_plan_touch(planner, changed ? SL_PLAN_NODES : 0);
     sl_plan_ran_check(planner);
     return 0;
 }

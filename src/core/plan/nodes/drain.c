@@ -1,6 +1,5 @@
 /* Drains: keeps a node's free units from pods that would run past a certain time. */
 #include "core/plan/nodes/nodes.h"
-#include "sliced/cut.h"
 
 #include <stdlib.h>
 
@@ -14,8 +13,7 @@ void sl_plan_drain_end(struct sl_planner *planner, struct sl_plan_node *node)
     node->drain_us = 0;
     node->drain_for = NULL;
     planner->n_drains--;
-    planner->touch++;
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
     sl_plan_node_grown(planner, node);
 }
 
@@ -59,8 +57,7 @@ void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_
             known->n_drain_keys = n;
         }
         planner->n_drains++;
-        planner->touch++;
-        planner->dirty = true;
+        sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
     }
 }
 
@@ -98,53 +95,4 @@ int64_t sl_plan_drain_wake(const struct sl_planner *planner)
         wake = at_us > 0 && at_us < wake ? at_us : wake;
     }
     return wake;
-}
-
-/* Does the order's promise to the pods of the lane bear the drains? A lane whose promise does not
- * is not drained: the pod that is due goes. */
-static bool is_spared(struct sl_planner *planner, struct sl_plan_lane *lane)
-{
-    if (planner->order == NULL) {
-        return true;
-    }
-    struct sl_plan_lane_run *run = &lane->run;
-    if (!run->drained || run->drained_touch != planner->touch) {
-        run->drained = true;
-        run->drained_touch = planner->touch;
-        run->spared = planner->order->spares(planner, lane);
-        planner->epoch += !run->spared; /* what drains forbade in this run may go */
-    }
-    return run->spared;
-}
-
-/* Has the drain's pod been ready first, and patient for long enough? Else pods that are ahead, or
- * due, as some always are under a stream of them, would take what comes free for ever. */
-static bool gives_way(const struct sl_planner *planner, const struct sl_plan_node *node,
-                      const struct sl_plan_pod *pod)
-{
-    const struct sl_plan_pod *first = node->drain_for;
-    return pod->item.priority <= first->item.priority && pod->ready_us > first->ready_us &&
-           sl_cut_is_patient(first->ready_us, first->item.timeout_us, node->drain_us,
-                             planner->now_us);
-}
-
-static bool asks_for_drained(const struct sl_plan_node *node, const struct sl_plan_pod *pod)
-{
-    bool found = false;
-    for (uint32_t i = 0; i < pod->pod->n_items; i++) {
-        found = found || sl_plan_drains(node, pod->pod->items[i].key);
-    }
-    return found;
-}
-
-int64_t sl_plan_drained(struct sl_planner *planner, const struct sl_plan_node *node,
-                        const struct sl_plan_pod *pod, int64_t at_us)
-{
-    bool held = node->drain_us > at_us &&
-                sl_sat_add(at_us, pod->item.timeout_us) > node->drain_us &&
-                asks_for_drained(node, pod);
-    bool goes = held && !gives_way(planner, node, pod) &&
-                (sl_plan_compare(planner, pod, node->drain_for) <= 0 ||
-                 !is_spared(planner, sl_plan_lane_of(pod)));
-    return held && !goes ? node->drain_us : at_us;
 }

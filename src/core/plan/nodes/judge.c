@@ -62,8 +62,7 @@ void sl_planner_set_dra(struct sl_planner *planner, const struct sl_dra *dra)
 {
     if (!sl_dra_same(&planner->dra, dra)) {
         planner->dra = *dra;
-        planner->nodes_seq++;
-        planner->dirty = true;
+        sl_plan_touch(planner, SL_PLAN_KINDS | SL_PLAN_RUN);
     }
 }
 
@@ -77,12 +76,12 @@ void sl_plan_judge(struct sl_planner *planner, struct sl_plan_ask *ask)
     ask->taken = !never;
     ask->by_dra = planner->n_nodes > 0 && is_by_dra(planner, &ask->ask);
     ask->never = never || ask->by_dra;
-    ask->never_seq = planner->nodes_seq;
+    ask->never_seq = planner->seq.kinds;
 }
 
 void sl_plan_news(struct sl_planner *planner, struct sl_plan_node *node)
 {
-    planner->nodes_seq++;
+    sl_plan_touch(planner, SL_PLAN_KINDS);
     if (node->news) {
         return;
     }
@@ -107,14 +106,14 @@ void sl_plan_news_end(struct sl_planner *planner)
 
 void sl_plan_judge_all(struct sl_planner *planner, bool changed)
 {
-    if (planner->settled_seq != planner->nodes_seq) {
+    if (planner->settled_seq != planner->seq.kinds) {
         for (struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
              ask = sl_plan_ask_at(ask->all.next)) {
-            if (ask->never_seq != planner->nodes_seq) {
+            if (ask->never_seq != planner->seq.kinds) {
                 sl_plan_judge(planner, ask);
             }
         }
-        planner->settled_seq = planner->nodes_seq;
+        planner->settled_seq = planner->seq.kinds;
         sl_plan_news_end(planner);
         for (struct sl_plan_pod *pod = sl_plan_listed(planner->expired.first); pod != NULL;
              pod = sl_plan_listed(pod->listed.next)) {

@@ -23,7 +23,7 @@ struct sl_plan_node *sl_plan_node_new(const struct sl_view *base)
 
 void sl_plan_node_stale(struct sl_planner *planner, struct sl_plan_node *node, bool shrunk)
 {
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_RUN);
     if (node->stale) {
         node->shrunk = node->shrunk && shrunk;
     } else if (node->base != NULL) {
@@ -68,8 +68,8 @@ void sl_plan_set_grown(struct sl_planner *planner, const struct sl_plan_node *no
 
 void sl_plan_node_grown(struct sl_planner *planner, struct sl_plan_node *node)
 {
-    planner->seq++;
-    node->seq = planner->seq;
+    sl_plan_touch(planner, SL_PLAN_ROOM);
+    node->seq = planner->seq.room;
     if (node->base != NULL) { /* else the node was removed */
         sl_plan_set_grown(planner, node);
     }

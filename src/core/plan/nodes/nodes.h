@@ -10,7 +10,7 @@ struct sl_plan_node {
     const struct sl_view *base; /* borrowed; NULL: not there */
     struct sl_view *own; /* with the nominations that base does not show; NULL: it shows all */
     const struct sl_view *view; /* own or base; NULL: to be made */
-    uint64_t seq;               /* planner->seq when it last gained room */
+    uint64_t seq;               /* planner->seq.room when it last gained room */
     uint32_t index;
     int32_t least_priority; /* of its residents */
     bool news;              /* it changed since asks were judged */
@@ -31,10 +31,9 @@ struct sl_plan_node {
 /* A pod that was nominated and bound, or that others started: remembered until it is gone. */
 struct sl_plan_ran {
     int64_t nominated_us;
-    uint64_t promise_id;
-    uint64_t lane; /* key */
-    bool seen;     /* a node has shown it */
-    bool counted;  /* known to the lane's promise as running */
+    uint64_t lane;                       /* key */
+    bool seen;                           /* a node has shown it */
+    struct sl_plan_account_pod *account; /* the order's; NULL: none */
     struct sl_link all;
     uint32_t uid_len;
     char uid[];
@@ -106,9 +105,6 @@ bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane,
 
 /* Is the resource drained there? */
 bool sl_plan_drains(const struct sl_plan_node *node, uint64_t key);
-/* When the pod may start on the node at the earliest, from at_us on, in spite of a drain. */
-int64_t sl_plan_drained(struct sl_planner *planner, const struct sl_plan_node *node,
-                        const struct sl_plan_pod *pod, int64_t at_us);
 void sl_plan_drain_end(struct sl_planner *planner, struct sl_plan_node *node);
 /* Ends the drains whose time is over or whose pod is this one (may be NULL). */
 void sl_plan_drain_expire(struct sl_planner *planner, const struct sl_plan_pod *pod);

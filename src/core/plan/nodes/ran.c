@@ -50,7 +50,7 @@ void sl_plan_ran_keep(struct sl_planner *planner, struct sl_plan_pod *pod)
     ran->lane = pod->nomination->items[0].key;
     ran->seen = pod->node->base != NULL && sl_plan_shows(pod->node->base, pod->nomination);
     if (planner->order != NULL) {
-        planner->order->bound(planner, pod, ran);
+        planner->order->bound(pod, ran);
     }
 }
 

@@ -73,7 +73,7 @@ void sl_plan_node_take(struct sl_planner *planner, struct sl_plan_node *node, st
     node->view = own != NULL ? own : node->base;
     node->n_ends = 0;
     node->least_priority = least_priority(node->view);
-    planner->touch++;
+    sl_plan_touch(planner, SL_PLAN_NODES);
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         if (lane->leaves > 0) {
             sl_plan_room_set(lane, node);

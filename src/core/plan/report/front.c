@@ -23,7 +23,7 @@ static bool waits_for_units(const struct sl_planner *planner, const struct sl_pl
     bool units = reason == SL_HOLD_NO_ROOM || reason == SL_HOLD_BEHIND ||
                  reason == SL_HOLD_PROMISE || reason == SL_HOLD_PACE || reason == SL_HOLD_CUT;
     return units && pod->class->weight <= WEIGHT_MAX && sl_plan_is_foreseen(planner, pod) &&
-           pod->class->timeless_seq != planner->touch + 1;
+           pod->class->timeless_seq != planner->seq.nodes + 1;
 }
 
 static bool is_ahead(const struct sl_plan_pod *a, const struct sl_plan_pod *b)

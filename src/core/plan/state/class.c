@@ -79,7 +79,7 @@ static struct sl_plan_ask *ask_get(struct sl_planner *planner, struct sl_pod *po
         sl_plan_lane_tidy(planner);
         return NULL;
     }
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_RUN);
     return ask;
 }
 

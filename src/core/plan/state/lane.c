@@ -63,17 +63,13 @@ void sl_plan_lane_tidy(struct sl_planner *planner)
     struct sl_plan_lane **at = &planner->lane;
     while (*at != NULL) {
         struct sl_plan_lane *lane = *at;
-        bool remembers = planner->order != NULL &&
-                         planner->order->remembers(lane, planner->n_lanes > LANES_KEPT);
-        if (lane->refs > 0 || remembers) {
+        bool crowded = planner->n_lanes > LANES_KEPT;
+        if (lane->refs > 0 || (planner->order != NULL && !planner->order->forget(lane, crowded))) {
             at = &lane->next;
             continue;
         }
         *at = lane->next;
         planner->n_lanes--;
-        if (planner->order != NULL) {
-            planner->order->forget(lane);
-        }
         free(lane->queue);
         free(lane->tree);
         free(lane->node_free);
@@ -84,7 +80,7 @@ void sl_plan_lane_tidy(struct sl_planner *planner)
 void sl_plan_reserve_end(struct sl_planner *planner, struct sl_plan_lane *lane)
 {
     planner->n_reserves -= lane->reserve.active;
-    planner->epoch += lane->reserve.active;
+    sl_plan_touch(planner, lane->reserve.active ? SL_PLAN_KEPT : 0);
     lane->reserve.active = false;
     lane->reserve.pod = NULL;
     lane->reserve.node = NULL;
@@ -95,10 +91,9 @@ void sl_plan_preempt_end(struct sl_planner *planner, struct sl_plan_lane *lane)
     lane->run.making = NULL;
     lane->preemptor = NULL;
     lane->preempt_waits = false;
-    planner->epoch++;
-    planner->touch++; /* others may have what was kept */
-    planner->seq += planner->n_aside > 0;
-    planner->dirty = true;
+    /* Others may have what was kept. */
+    sl_plan_touch(planner, SL_PLAN_KEPT | SL_PLAN_NODES | SL_PLAN_RUN |
+                               (planner->account.n_aside > 0 ? SL_PLAN_ROOM : 0));
 }
 
 bool sl_plan_has_room(const struct sl_plan_ask *ask)

@@ -10,7 +10,7 @@ struct sl_plan_reserve {
     struct sl_plan_pod *pod;   /* NULL: none has it */
     struct sl_plan_node *node; /* NULL: no node has room by ends */
     int64_t at_us;
-    uint64_t touch; /* planner->touch when it was made */
+    uint64_t touch; /* planner->seq.nodes when it was made */
     bool active;    /* this run met its pod: pods behind must respect it */
     bool fixed;     /* no other node has room as early, in this run */
     struct sl_assignment assignment;
@@ -34,7 +34,7 @@ struct sl_plan_lane_run {
     bool due_tried;
     bool drained;           /* the next two are known: a node with room for the lane is drained */
     bool spared;            /* all its pods start in time in spite of that */
-    uint64_t drained_touch; /* planner->touch when spared was worked out */
+    uint64_t drained_touch; /* planner->seq.nodes when spared was worked out */
     bool set_aside;         /* a pod that must go next, but cannot, was set aside */
     bool kept;              /* the reservation's pod has no slack */
     int64_t tried_us;       /* pods that one of this length could make late were tried */
@@ -64,13 +64,11 @@ struct sl_plan_lane {
     struct sl_plan_pod **queue; /* pods that may start, in order */
     uint32_t n_queue;
     size_t queue_cap;
-    struct sl_promise *promise;    /* order bounded: NULL before the first pod */
-    int64_t promise_units;         /* capacity that the promise knows of */
-    uint64_t promise_seq;          /* nodes_seq then */
-    struct sl_plan_pod *preemptor; /* released to preempt */
-    int64_t preempting_us;         /* since when */
-    int64_t asked_us;              /* since when kube-scheduler may look for victims */
-    bool preempt_waits;            /* some pod waits until kube-scheduler names the node */
+    struct sl_plan_account_lane *account; /* the order's; NULL: none */
+    struct sl_plan_pod *preemptor;        /* released to preempt */
+    int64_t preempting_us;                /* since when */
+    int64_t asked_us;                     /* since when kube-scheduler may look for victims */
+    bool preempt_waits;                   /* some pod waits until kube-scheduler names the node */
     struct sl_plan_reserve reserve;
     struct sl_plan_retry retry[SL_PLAN_RETRIES];
 

@@ -16,6 +16,15 @@ enum {
     SL_PLAN_SLICE_MAX = 512, /* GB of the largest slice of memory; no GPU has more */
 };
 
+/* Numbers that only grow and tell what still holds. sl_plan_touch() alone changes them. */
+struct sl_plan_seq {
+    uint64_t room;  /* with each node that has more room */
+    uint64_t nodes; /* with each change of a node, or of what is kept on it */
+    uint64_t kinds; /* with each change of what nodes are */
+    uint64_t kept;  /* with each run and each reservation that moves */
+    bool run;       /* a run may do something */
+};
+
 struct sl_plan_memo {
     uint64_t pod;  /* digest of constraints; 0: nothing is known */
     uint64_t site; /* digest of the node without its highest bit, then the answer */
@@ -81,13 +90,7 @@ struct sl_planner {
     size_t n_lanes;
     size_t n_reserves; /* lanes whose reservation is active */
 
-    /* the order's account */
-    struct sl_map ids;             /* promise id in use -> struct sl_plan_pod or ran */
-    struct sl_plan_pod **arriving; /* to be put into the account; room for all pods */
-    size_t n_arriving;
-    size_t arriving_cap;
-    size_t n_aside;     /* pods set aside */
-    uint64_t aside_seq; /* seq when they last came back */
+    struct sl_plan_account account;
 
     /* nodes */
     struct sl_plan_node **node; /* by name */
@@ -109,14 +112,10 @@ struct sl_planner {
     size_t news_cap;
     bool all_news; /* out of memory: all nodes count as changed */
 
-    /* numbers that only grow and tell what still holds */
-    uint64_t seq;         /* with each node that has more room */
-    uint64_t touch;       /* with each change of a node */
-    uint64_t nodes_seq;   /* with each change of what nodes are */
+    struct sl_plan_seq seq;
     struct sl_dra dra;    /* what DeviceClasses offer */
-    uint64_t set_seq;     /* nodes_seq when nodes last came or went */
-    uint64_t settled_seq; /* nodes_seq by which all pods were judged */
-    uint64_t epoch;       /* with each run and each reservation that moves */
+    uint64_t set_seq;     /* seq.kinds when nodes last came or went */
+    uint64_t settled_seq; /* seq.kinds by which all pods were judged */
     uint64_t runs;        /* with each run: the last one's number */
     uint64_t early;       /* with each time that estimated starts are worked out */
     uint64_t searches;    /* with each budget for looks: the last one's number */
@@ -124,10 +123,8 @@ struct sl_planner {
     uint64_t looked;      /* with each look at a node, or a point of a tree, for a pod */
 
     bool ready;      /* a cluster is known */
-    bool dirty;      /* a run may do something */
     bool other_asks; /* the asks are not those that the last run met */
-    bool paused;     /* the last run stopped for its pace */
-    bool hurry;      /* it stopped for its budget */
+    bool hurry;      /* the last run stopped for its budget */
     bool away;       /* kube-scheduler was silent, as pods showed in the last run */
 
     struct sl_past *past; /* seconds that ended pods ran, by owner; NULL: none has ended */

@@ -10,6 +10,7 @@ enum {
     SL_PLAN_REFUSALS_MAX = 8, /* in a row: after that, a namespace's pods try one at a time */
 };
 
+struct sl_plan_account_pod;
 struct sl_plan_lane;
 struct sl_plan_node;
 
@@ -25,7 +26,7 @@ struct sl_plan_ask {
     bool never;                  /* no node could ever take it, or by_dra */
     bool by_dra;                 /* DeviceClasses offer what no node does */
     bool moving;                 /* to a lane of its own: a node offers it now */
-    uint64_t never_seq;          /* nodes_seq when never was judged; 0: not yet */
+    uint64_t never_seq;          /* seq.kinds when never was judged; 0: not yet */
     struct sl_plan_class *early; /* list, while estimated starts are worked out */
     struct sl_link all;
     struct sl_pod *pod;                          /* the ask borrows its names */
@@ -50,10 +51,10 @@ struct sl_plan_class {
     const struct sl_constraints *constraints;
     uint64_t failed_seq; /* no node whose seq is at most this can take it */
     enum sl_hold_reason failed_reason;
-    uint64_t window_epoch; /* epoch in which only pods that end by window_us may find a node, */
+    uint64_t window_epoch; /* seq.kept while only pods that end by window_us may find a node, */
     int64_t window_us;
     int32_t window_priority;          /* or pods of a priority above this */
-    uint64_t timeless_seq;            /* touch + 1 when no reservation could be found */
+    uint64_t timeless_seq;            /* seq.nodes + 1 when no reservation could be found */
     struct sl_plan_class *early_next; /* of the ask's list */
     struct sl_plan_space *early_of;   /* pays for it: the namespace of the first pod in its lane */
     uint64_t early;                   /* planner->early when the time was worked out */
@@ -86,7 +87,7 @@ struct sl_plan_pod {
     struct sl_plan_cut *cut;     /* NULL: none */
     char *drain_text;            /* while a node drains for it; NULL: nothing is said */
     struct sl_order_item item;
-    uint64_t promise_id;
+    struct sl_plan_account_pod *account; /* the order's; NULL: none */
     enum sl_queue_state state;
     enum sl_hold_reason reason;
     enum sl_hold_reason stage;
@@ -101,19 +102,15 @@ struct sl_plan_pod {
     int64_t start_us;       /* estimated start; 0: there is no estimate */
     int64_t usual_start_us; /* the same if pods run as long as is usual */
     uint32_t expiries;
-    uint32_t arriving; /* its place in planner->arriving, from 1; 0: not there */
-    uint32_t strikes;  /* expiries since something about it changed */
-    bool elsewhere;    /* bound without a nomination; it is about to be removed */
-    bool queued;       /* in its lane's queue */
-    bool released;     /* without a nomination */
-    bool broken;       /* what it asks for changed while it had a nomination */
-    bool arrived;      /* known to the lane's promise as waiting */
-    bool started;      /* known to the lane's promise as running */
-    bool aside;        /* taken out of the promise: it lacks something other than units */
-    bool named;        /* names a node itself, on which the next run tries it before all others */
-    bool preemptive;   /* was released to preempt; it is not a second time */
-    bool denied;       /* its last expiry was the API server's refusal */
-    bool excused;      /* one expiry was not held against it */
+    uint32_t strikes; /* expiries since something about it changed */
+    bool elsewhere;   /* bound without a nomination; it is about to be removed */
+    bool queued;      /* in its lane's queue */
+    bool released;    /* without a nomination */
+    bool broken;      /* what it asks for changed while it had a nomination */
+    bool named;       /* names a node itself, on which the next run tries it before all others */
+    bool preemptive;  /* was released to preempt; it is not a second time */
+    bool denied;      /* its last expiry was the API server's refusal */
+    bool excused;     /* one expiry was not held against it */
 
     struct sl_pod *nomination;     /* a copy that stands where its nomination is; NULL: none */
     struct sl_plan_node *node;     /* of the nomination */

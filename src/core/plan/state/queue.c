@@ -38,7 +38,7 @@ void sl_plan_queue_add(struct sl_planner *planner, struct sl_plan_pod *pod)
     lane->n_queue++;
     pod->queued = true;
     planner->names = planner->names || pod->named;
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_RUN);
 }
 
 void sl_plan_queue_remove(struct sl_planner *planner, struct sl_plan_pod *pod)
@@ -52,7 +52,7 @@ void sl_plan_queue_remove(struct sl_planner *planner, struct sl_plan_pod *pod)
     pod->queued = false;
     if (lane->reserve.pod == pod) {
         sl_plan_reserve_end(planner, lane);
-        planner->dirty = true;
+        sl_plan_touch(planner, SL_PLAN_RUN);
     }
     if (lane->preemptor == pod) {
         sl_plan_preempt_end(planner, lane);

@@ -97,19 +97,14 @@ static void set_state(struct sl_planner *planner, struct sl_plan_pod *pod, struc
 static void keep_account(struct sl_planner *planner, struct sl_plan_pod *pod,
                          struct transition next)
 {
-    const struct sl_plan_order *order = planner->order;
-    if (order == NULL) {
-        return;
-    }
+    enum sl_plan_stand stand = SL_PLAN_LEAVES;
     if (next.state == SL_QUEUE_NOMINATED && !next.gone) {
-        order->start(planner, pod);
-        return;
+        stand = SL_PLAN_STARTS;
+    } else if (pod->queued && !pod->class->ask->never && !sl_plan_may_not_come(pod)) {
+        stand = SL_PLAN_WAITS;
     }
-    order->unstart(planner, pod);
-    if (pod->queued && !pod->class->ask->never && !sl_plan_may_not_come(pod)) {
-        order->arrive(planner, pod);
-    } else {
-        order->leave(planner, pod);
+    if (planner->order != NULL) {
+        planner->order->settle(planner, pod, stand);
     }
 }
 

@@ -53,7 +53,7 @@ static void settle_space(struct sl_planner *planner, const struct sl_plan_space 
             sl_plan_reserve_end(planner, lane);
         }
     }
-    planner->dirty = true;
+    sl_plan_touch(planner, SL_PLAN_RUN);
 }
 
 void sl_plan_note_refusal(struct sl_planner *planner, struct sl_plan_space *space)

@@ -15,6 +15,20 @@ static inline int64_t sl_plan_later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* ---- touch.c ---- */
+
+/* What changes: sets of these. */
+enum {
+    SL_PLAN_ROOM = 1 << 0,
+    SL_PLAN_NODES = 1 << 1,
+    SL_PLAN_KINDS = 1 << 2,
+    SL_PLAN_KEPT = 1 << 3,
+    SL_PLAN_RUN = 1 << 4, /* a run may do something */
+};
+void sl_plan_touch(struct sl_planner *planner, unsigned what);
+/* May a run do something? From now on only what changes later counts. */
+bool sl_plan_untouch(struct sl_planner *planner);
+
 /* ---- sort.c ---- */
 
 /* Sorts n pods; scratch has room for as many. Few steps where they are nearly in order. */

@@ -356,7 +356,7 @@ static void rows_share_one_look_ahead(void **state)
     struct sl_queue_row row;
     assert_true(plan_rig_row(rig, "w0", &row));
     const struct sl_promise *bound =
-        sl_plan_find(rig->planner, SL_STR("w0"))->class->ask->lane[0]->promise;
+        sl_plan_bounded_promise(sl_plan_lane_of(sl_plan_find(rig->planner, SL_STR("w0"))));
     assert_true(sl_promise_is_mixed(bound));
     uint64_t looks = bound->mixed.looks;
     int64_t latest_us = row.latest_start_us;

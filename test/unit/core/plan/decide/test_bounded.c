@@ -27,7 +27,7 @@ static struct sl_plan_lane *lane_of(const struct plan_rig *rig, const char *reso
 
 static void promise_has(const struct plan_rig *rig, uint32_t waiting, uint32_t running)
 {
-    const struct sl_promise *promise = lane_of(rig, GPU)->promise;
+    const struct sl_promise *promise = sl_plan_bounded_promise(lane_of(rig, GPU));
     assert_non_null(promise);
     assert_int_equal(sl_promise_waiting(promise), waiting);
     assert_int_equal(sl_promise_running(promise), running);
@@ -78,7 +78,7 @@ static void pods_of_one_submission_go_by_their_uids(void **state)
                               strcmp(uids[i], uids[first]) < 0;
             first = !gone[i] && (first == UIDS || less || same) ? i : first;
         }
-        const struct sl_plan_pod *due = sl_plan_bounded.due(rig->planner, lane_of(rig, GPU));
+        const struct sl_plan_pod *due = sl_plan_bounded_due(rig->planner, lane_of(rig, GPU));
         assert_non_null(due);
         assert_string_equal(due->pod->uid, uids[first]);
         sl_planner_remove(rig->planner, sl_str_of(uids[first]), rig->now_us);
@@ -92,7 +92,7 @@ static void pods_of_one_submission_go_by_their_uids(void **state)
 static void check_parts(const struct plan_rig *rig, const char *resource, const int64_t *units,
                         size_t n)
 {
-    const struct sl_promise *promise = lane_of(rig, resource)->promise;
+    const struct sl_promise *promise = sl_plan_bounded_promise(lane_of(rig, resource));
     int64_t sum = 0;
     assert_non_null(promise);
     const struct sl_bins *bins = &promise->mixed.fifo.bins;
@@ -139,7 +139,7 @@ static void a_node_of_too_many_parts_has_one(void **state)
         pool->one_each = true;
         plan_rig_wait(rig, "a", 1, 100);
         plan_rig_plan(rig);
-        const struct sl_bins *bins = &lane_of(rig, GPU)->promise->mixed.fifo.bins;
+        const struct sl_bins *bins = &sl_plan_bounded_promise(lane_of(rig, GPU))->mixed.fifo.bins;
         assert_int_equal(bins->n, rows[i].parts);
         plan_rig_free(rig);
     }
@@ -153,7 +153,7 @@ static void a_lane_without_a_promise_bears_any_drain(void **state)
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 100);
     plan_rig_plan(rig);
-    assert_true(sl_plan_bounded.spares(rig->planner, lane_of(rig, GPU)));
+    assert_true(sl_plan_bounded_spares(rig->planner, lane_of(rig, GPU)));
 }
 
 static void the_promise_learns_of_other_nodes(void **state)
@@ -215,7 +215,7 @@ static void a_nominated_pod_that_goes_unseen_never_ran(void **state)
     rig->now_us += SECONDS(50);
     plan_rig_plan(rig);
     promise_has(rig, 0, 0);
-    assert_int_equal(sl_promise_ratio_permille(lane_of(rig, GPU)->promise), 1000);
+    assert_int_equal(sl_promise_ratio_permille(sl_plan_bounded_promise(lane_of(rig, GPU))), 1000);
 }
 
 static void all_nominated_pods_that_go_unseen_never_ran(void **state)
@@ -245,7 +245,7 @@ static struct plan_rig_pod *given_a_pod_set_aside(struct plan_rig *rig)
     rig->now_us += SECONDS(1);
     plan_rig_wait(rig, "a", 1, 5000);
     plan_rig_plan(rig);
-    assert_int_equal(rig->planner->n_aside, 1);
+    assert_int_equal(rig->planner->account.n_aside, 1);
     assert_string_equal(plan_rig_state(rig, "a"), "Nominated None");
     promise_has(rig, 0, 1);
     return p;
@@ -266,10 +266,10 @@ static void a_pod_that_was_set_aside_counts_again_when_it_comes_again(void **sta
     struct plan_rig *rig = *state;
     const struct plan_rig_pod *huge = given_a_pod_set_aside(rig);
     put_with_gate(rig, huge, SL_GATE_OTHERS);
-    assert_int_equal(rig->planner->n_aside, 0);
+    assert_int_equal(rig->planner->account.n_aside, 0);
     put_with_gate(rig, huge, SL_GATE_OURS);
     plan_rig_run(rig, 1000);
-    assert_int_equal(rig->planner->n_aside, 0);
+    assert_int_equal(rig->planner->account.n_aside, 0);
     promise_has(rig, 1, 1);
 }
 
@@ -281,7 +281,7 @@ static void a_pod_that_was_set_aside_comes_back_when_a_node_has_more_room(void *
     plan_rig_plan(rig);
     plan_rig_end(rig, "a");
     plan_rig_plan(rig);
-    assert_int_equal(rig->planner->n_aside, 0);
+    assert_int_equal(rig->planner->account.n_aside, 0);
     promise_has(rig, 1, 0);
 }
 
@@ -310,7 +310,8 @@ static void a_namespace_that_is_refused_does_not_wait_until_one_is_let_go(void *
     assert_int_equal(sscanf(plan_rig_run(rig, 1), "%*s %23s on", tried), 1);
     sl_planner_released(rig->planner, sl_str_of(tried), rig->now_us);
     (void)plan_rig_run(rig, 1);
-    assert_in_range(sl_promise_waiting(lane_of(rig, GPU)->promise), UNTRIED - 1, UNTRIED);
+    assert_in_range(sl_promise_waiting(sl_plan_bounded_promise(lane_of(rig, GPU))), UNTRIED - 1,
+                    UNTRIED);
 }
 
 static void a_nomination_that_ends_makes_its_pod_wait_again(void **state)
@@ -353,11 +354,13 @@ static void an_idle_lane_is_remembered(void **state)
     sl_planner_remove(rig->planner, SL_STR("a"), rig->now_us);
     plan_rig_plan(rig);
     struct sl_plan_lane *lane = lane_of(rig, GPU);
-    assert_true(sl_plan_bounded.remembers(lane, false));
-    assert_false(sl_plan_bounded.remembers(lane, true));
+    assert_false(sl_plan_bounded.forget(lane, false));
     plan_rig_wait(rig, "b", 1, 100);
     plan_rig_plan(rig);
-    assert_true(sl_plan_bounded.remembers(lane, true)); /* b runs */
+    assert_false(sl_plan_bounded.forget(lane, true)); /* b runs */
+    sl_planner_remove(rig->planner, SL_STR("b"), rig->now_us);
+    plan_rig_plan(rig);
+    assert_true(sl_plan_bounded.forget(lane, true));
 }
 
 static void pods_that_leave_before_the_run_are_not_told_of(void **state)
