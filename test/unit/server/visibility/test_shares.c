@@ -67,7 +67,7 @@ static const void *record_of(const struct sl_vis_look *look, const struct sl_vis
     return row;
 }
 
-static const struct sl_fields nothing = {NULL, 0};
+static const struct sl_field nothing[] = {SL_FIELDS_END};
 
 static const struct sl_vis_kind kind = {.plural = "numbers",
                                         .namespaced = true,
