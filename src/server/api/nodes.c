@@ -9,64 +9,10 @@
 
 enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, VERSION_MAX = 48 };
 
-/* ---- tables ---- */
-
-static void add_pool_rows(struct sl_grid *table, const struct sl_view *view)
+static void add_pools(struct sl_grid *table, const struct sl_view *view)
 {
-    struct sl_model_pool pool;
-    unsigned n = view->node->n_pools;
-    for (unsigned i = 0; i < n || i == 0; i++) {
-        if (n > 0) {
-            sl_model_pool_of(view, i, &pool);
-        }
-        sl_fields_cells(table, sl_model_node, view, sl_model_pool, n > 0 ? &pool : NULL);
-    }
+    sl_fields_rows(table, sl_model_node, &sl_model_pools, view);
 }
-
-static void add_device_row(struct sl_grid *table, const struct sl_view *view, unsigned d, int i)
-{
-    struct sl_model_device device;
-    struct sl_model_instance instance;
-    sl_model_device_of(view, d, &device);
-    sl_model_instance_of(view, d, i, &instance);
-    sl_fields_cells(table, sl_model_device, &device, sl_model_instance, &instance);
-}
-
-static void write_devices_table(const struct sl_view *view, size_t max_bytes, struct sl_buf *out)
-{
-    struct sl_grid table;
-    const struct sl_node *node = view->node;
-    sl_fields_grid(&table, sl_model_device, sl_model_instance, max_bytes);
-    for (unsigned d = 0; d < node->n_devices; d++) {
-        bool any = false;
-        for (unsigned i = 0; i < node->n_instances; i++) {
-            if (node->instance[i].device == d) {
-                add_device_row(&table, view, d, (int)i);
-                any = true;
-            }
-        }
-        if (!any) {
-            add_device_row(&table, view, d, -1);
-        }
-    }
-    sl_grid_write(&table, out);
-    sl_grid_free(&table);
-}
-
-static void write_residents_table(const struct sl_view *view, size_t max_bytes, struct sl_buf *out)
-{
-    struct sl_grid table;
-    sl_fields_grid(&table, sl_model_resident, NULL, max_bytes);
-    for (unsigned i = 0; i < view->n_residents; i++) {
-        struct sl_model_resident resident;
-        sl_model_resident_of(view, &view->resident[i], 0, &resident);
-        sl_fields_cells(&table, sl_model_resident, &resident, NULL, NULL);
-    }
-    sl_grid_write(&table, out);
-    sl_grid_free(&table);
-}
-
-/* ---- handlers ---- */
 
 static bool view_is_upto(const void *item, const void *key)
 {
@@ -148,9 +94,9 @@ static void write_list(struct sl_request *request, size_t from, size_t to, uint6
 static void write_list_table(struct sl_request *request, size_t from, size_t to)
 {
     struct sl_grid table;
-    sl_fields_grid(&table, sl_model_node, sl_model_pool, request->reply.max);
+    sl_fields_grid(&table, sl_model_node, sl_model_pools.sub, request->reply.max);
     for (size_t i = from; i < to; i++) {
-        add_pool_rows(&table, request->snapshot->view[i]);
+        add_pools(&table, request->snapshot->view[i]);
     }
     sl_grid_write(&table, &request->reply);
     sl_grid_free(&table);
@@ -214,14 +160,17 @@ void sl_api_node(struct sl_request *request)
         return;
     }
     struct sl_grid table;
-    sl_fields_grid(&table, sl_model_node, sl_model_pool, out->max);
-    add_pool_rows(&table, view);
+    sl_fields_grid(&table, sl_model_node, sl_model_pools.sub, out->max);
+    add_pools(&table, view);
     sl_grid_write(&table, out);
     sl_grid_free(&table);
     sl_buf_putc(out, '\n');
-    write_devices_table(view, out->max, out);
+    sl_model_devices_table(view, out->max, out);
     if (view->n_residents > 0) {
         sl_buf_putc(out, '\n');
-        write_residents_table(view, out->max, out);
+        sl_fields_grid(&table, NULL, sl_model_resident, out->max);
+        sl_fields_rows(&table, NULL, &sl_model_residents, view);
+        sl_grid_write(&table, out);
+        sl_grid_free(&table);
     }
 }

@@ -52,23 +52,10 @@ static void write_json(struct sl_request *request, size_t limit)
     sl_buf_putc(&request->reply, '\n');
 }
 
-/* One row for each GPU; what holds for the node stands in the first. */
-static void add_rows(struct sl_request *request, struct sl_grid *table, const struct sl_view *view)
-{
-    struct sl_model_partition partition;
-    struct sl_model_cut_gpu gpu;
-    sl_model_partition_of(&request->app->partitions, view, sl_clock_real_us(), &partition);
-    for (unsigned d = 0; d < view->node->n_devices || d == 0; d++) {
-        sl_model_cut_gpu_of(view, d, &gpu);
-        sl_fields_cells(table, sl_model_partition, &partition, sl_model_cut_gpu, &gpu);
-        partition.status = (struct sl_partition_status){.phase = SL_PHASE_IDLE};
-        partition.why = NULL;
-    }
-}
-
 static void write_table(struct sl_request *request, size_t limit)
 {
     const struct sl_snapshot *snapshot = request->snapshot;
+    struct sl_model_partition partition;
     struct sl_grid table;
     size_t total = count_nodes(request);
     size_t shown = 0;
@@ -78,10 +65,12 @@ static void write_table(struct sl_request *request, size_t limit)
                                          : "Nothing is cut: partitioning.enabled is false.\n");
         return;
     }
-    sl_fields_grid(&table, sl_model_partition, sl_model_cut_gpu, request->reply.max);
+    sl_fields_grid(&table, sl_model_partition, sl_model_cut_gpus.sub, request->reply.max);
     for (size_t i = 0; i < snapshot->n_nodes && shown < limit; i++) {
         if (is_listed(request, snapshot->view[i])) {
-            add_rows(request, &table, snapshot->view[i]);
+            sl_model_partition_of(&request->app->partitions, snapshot->view[i], sl_clock_real_us(),
+                                  &partition);
+            sl_fields_rows(&table, sl_model_partition, &sl_model_cut_gpus, &partition);
             shown++;
         }
     }

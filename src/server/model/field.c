@@ -409,6 +409,20 @@ void sl_fields_cells(struct sl_grid *grid, const struct sl_field *fields, const 
     }
 }
 
+void sl_fields_rows(struct sl_grid *grid, const struct sl_field *fields,
+                    const struct sl_field *list, const void *record)
+{
+    _Alignas(max_align_t) char child[SL_FIELD_CHILD_MAX];
+    unsigned at = 0;
+    bool more = list->next(record, &at, child);
+    if (!more && fields != NULL) {
+        sl_fields_cells(grid, fields, record, list->sub, NULL);
+    }
+    for (; more; more = list->next(record, &at, child)) {
+        sl_fields_cells(grid, fields, record, list->sub, child);
+    }
+}
+
 const char *sl_fields_text(const struct sl_field *fields, struct sl_str name, const void *record,
                            char out[SL_FIELD_TEXT_MAX])
 {

@@ -128,6 +128,10 @@ void sl_fields_grid(struct sl_grid *grid, const struct sl_field *fields,
 void sl_fields_cells(struct sl_grid *grid, const struct sl_field *fields, const void *record,
                      const struct sl_field *further, const void *further_record);
 
+/* Fills a row for each object of a list, or one without; fields are the record's. */
+void sl_fields_rows(struct sl_grid *grid, const struct sl_field *fields,
+                    const struct sl_field *list, const void *record);
+
 /* The text of the field that users see by that name, NULL when there is none: for field selectors.
  * out may hold it. */
 const char *sl_fields_text(const struct sl_field *fields, struct sl_str name, const void *record,

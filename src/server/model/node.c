@@ -11,8 +11,15 @@ enum { USERS_TEXT = 320, CELL_TEXT = 512 };
 
 /* ---- who uses a place ---- */
 
+/* A GPU, or an instance on it (-1: none). */
+struct place {
+    const struct sl_view *view;
+    int device;
+    int instance;
+};
+
 /* Does the resident hold something of that place; of a GPU, without an instance of its own? */
-static bool holds_part(const struct sl_model_place *place, const struct sl_resident *resident)
+static bool holds_part(const struct place *place, const struct sl_resident *resident)
 {
     for (unsigned i = 0; i < resident->n_parts; i++) {
         const struct sl_assignment_part *part = &place->view->part[resident->first_part + i];
@@ -38,7 +45,7 @@ static const struct sl_field user_fields[] = {
 
 static bool next_user(const void *record, unsigned *at, void *child)
 {
-    const struct sl_model_place *place = record;
+    const struct place *place = record;
     const struct sl_view *view = place->view;
     while (*at < view->n_residents && !holds_part(place, &view->resident[*at])) {
         (*at)++;
@@ -69,9 +76,21 @@ static const char *users_text(const void *record, char *out)
 
 /* ---- instances ---- */
 
-#define INSTANCE(member) SL_AT(struct sl_model_instance, member)
+struct instance {
+    struct place place; /* the first */
+    const char *profile;
+    const char *resource;
+    const char *label; /* what people call it: the profile, of slices the resource */
+    int64_t start;     /* -1: not known */
+    int64_t memory_slices;
+    int64_t units;
+    int64_t used;
+    bool taken;
+};
 
-const struct sl_field sl_model_instance[] = {
+#define INSTANCE(member) SL_AT(struct instance, member)
+
+static const struct sl_field instance_fields[] = {
     ALL("profile", TEXT, "Profile of the instance.", INSTANCE(profile)),
     CELL(TEXT, NULL, INSTANCE(label), COLUMN(4, "PROFILE")),
     OPERATORS("start", KNOWN, INSTANCE(start), COLUMN(5, "START")),
@@ -86,11 +105,11 @@ const struct sl_field sl_model_instance[] = {
     SL_FIELDS_END,
 };
 
-void sl_model_instance_of(const struct sl_view *view, unsigned device, int instance,
-                          struct sl_model_instance *out)
+static void instance_of(const struct sl_view *view, unsigned device, int instance,
+                        struct instance *out)
 {
     const struct sl_node *node = view->node;
-    *out = (struct sl_model_instance){.place = {view, (int)device, instance}, .start = -1};
+    *out = (struct instance){.place = {view, (int)device, instance}, .start = -1};
     if (instance < 0) {
         return;
     }
@@ -108,24 +127,37 @@ void sl_model_instance_of(const struct sl_view *view, unsigned device, int insta
 
 static bool next_instance(const void *record, unsigned *at, void *child)
 {
-    const struct sl_model_place *place = record;
+    const struct place *place = record;
     const struct sl_node *node = place->view->node;
     while (*at < node->n_instances && node->instance[*at].device != place->device) {
         (*at)++;
     }
-    if (*at == node->n_instances) {
+    if (*at >= node->n_instances) {
         return false;
     }
-    sl_model_instance_of(place->view, (unsigned)place->device, (int)(*at)++, child);
+    instance_of(place->view, (unsigned)place->device, (int)(*at)++, child);
     return true;
 }
 
 /* ---- GPUs ---- */
 
-#define DEVICE(member)      SL_AT(struct sl_model_device, member)
-#define OF_DEVICE(member)   SL_BEHIND(struct sl_model_device, device, struct sl_device, member)
-#define OF_USE(member)      SL_BEHIND(struct sl_model_device, use, struct sl_device_use, member)
-#define OF_MEASURED(member) SL_BEHIND(struct sl_model_device, measured, struct sl_measured, member)
+struct device {
+    struct place place; /* the first */
+    const struct sl_device *device;
+    const struct sl_device_use *use;
+    const struct sl_measured *measured; /* NULL: there is no telemetry */
+    bool is_measured;
+    const char *model;
+    const char *state; /* of measured */
+    int64_t memory_slices;
+    int64_t declared_mib;
+    int64_t over_mib;
+};
+
+#define DEVICE(member)      SL_AT(struct device, member)
+#define OF_DEVICE(member)   SL_BEHIND(struct device, device, struct sl_device, member)
+#define OF_USE(member)      SL_BEHIND(struct device, use, struct sl_device_use, member)
+#define OF_MEASURED(member) SL_BEHIND(struct device, measured, struct sl_measured, member)
 
 static const struct sl_field used_fields[] = {
     OPERATORS("whole", FLAG, OF_USE(whole)),
@@ -144,7 +176,7 @@ static const struct sl_field measured_fields[] = {
     SL_FIELDS_END,
 };
 
-const struct sl_field sl_model_device[] = {
+static const struct sl_field device_fields[] = {
     ALL("index", NUMBER, "Number of the GPU on its node.", OF_DEVICE(index), COLUMN(1, "DEVICE")),
     ALL("uuid", TEXT, "UUID of the GPU.", OF_DEVICE(uuid), COLUMN(2, "UUID")),
     OPERATORS("product", TEXT, OF_DEVICE(product)),
@@ -159,17 +191,17 @@ const struct sl_field sl_model_device[] = {
     OPERATORS("used", OBJECT, OBJECT_OF(used_fields)),
     OPERATORS("measured", OBJECT, DEVICE(is_measured), OBJECT_OF(measured_fields)),
     OPERATORS("memoryUnits", NUMBER, OF_DEVICE(memory_units)),
-    ALL("instances", LIST, "Its MIG instances.", LIST_OF(sl_model_instance, next_instance)),
+    ALL("instances", LIST, "Its MIG instances.", LIST_OF(instance_fields, next_instance)),
     OPERATORS("pods", LIST, LIST_OF(user_fields, next_user)),
     SL_FIELDS_END,
 };
 
-void sl_model_device_of(const struct sl_view *view, unsigned device, struct sl_model_device *out)
+static void device_of(const struct sl_view *view, unsigned device, struct device *out)
 {
     const struct sl_device *own = &view->node->device[device];
     const struct sl_measured *measured = view->measured == NULL ? NULL : &view->measured[device];
     int64_t over_mib = measured == NULL ? 0 : measured->over_mib;
-    *out = (struct sl_model_device){
+    *out = (struct device){
         .place = {view, (int)device, -1},
         .device = own,
         .use = &view->device[device],
@@ -183,22 +215,45 @@ void sl_model_device_of(const struct sl_view *view, unsigned device, struct sl_m
     };
 }
 
+/* The instances of a GPU, or the GPU itself where it has none. */
+static bool next_place(const void *record, unsigned *at, void *child)
+{
+    const struct place *place = record;
+    bool first = *at == 0;
+    bool found = next_instance(record, at, child);
+    if (first && !found) {
+        *at = place->view->node->n_instances + 1U;
+        instance_of(place->view, (unsigned)place->device, -1, child);
+    }
+    return first || found;
+}
+
 static bool next_device(const void *record, unsigned *at, void *child)
 {
     const struct sl_view *view = record;
     if (*at >= view->node->n_devices) {
         return false;
     }
-    sl_model_device_of(view, (*at)++, child);
+    device_of(view, (*at)++, child);
     return true;
 }
 
 /* ---- resources ---- */
 
-#define POOL(member)    SL_AT(struct sl_model_pool, member)
-#define OF_POOL(member) SL_BEHIND(struct sl_model_pool, pool, struct sl_pool, member)
+struct pool {
+    const struct sl_pool *pool;
+    const char *kind;
+    const char *profile;
+    int64_t used;
+    int64_t set_aside;
+    int64_t free;
+    int64_t declared_mib;
+};
 
-const struct sl_field sl_model_pool[] = {
+#define POOL(member)    SL_AT(struct pool, member)
+#define OF_POOL(member) SL_BEHIND(struct pool, pool, struct sl_pool, member)
+
+static const struct sl_field pool_fields[] = {
     ALL("resource", TEXT, "Name of the resource.", OF_POOL(resource), COLUMN(3, "RESOURCE")),
     ALL("kind", TEXT, "What a unit is: whole, mig, replica or memory.", POOL(kind),
         COLUMN(4, "KIND")),
@@ -217,11 +272,11 @@ const struct sl_field sl_model_pool[] = {
     SL_FIELDS_END,
 };
 
-void sl_model_pool_of(const struct sl_view *view, unsigned pool, struct sl_model_pool *out)
+static void pool_of(const struct sl_view *view, unsigned pool, struct pool *out)
 {
     const struct sl_pool *own = &view->node->pool[pool];
     int64_t set_aside = sl_view_set_aside_units(view, pool);
-    *out = (struct sl_model_pool){
+    *out = (struct pool){
         .pool = own,
         .kind = sl_kind_name(own->kind),
         .profile = own->profile == NULL ? NULL : own->profile->name,
@@ -238,7 +293,7 @@ static bool next_pool(const void *record, unsigned *at, void *child)
     if (*at >= view->node->n_pools) {
         return false;
     }
-    sl_model_pool_of(view, (*at)++, child);
+    pool_of(view, (*at)++, child);
     return true;
 }
 
@@ -250,8 +305,8 @@ static const char *units_text(const struct sl_view *view, enum units which, char
     size_t len = 0;
     (void)snprintf(out, CELL_TEXT, "0");
     for (unsigned i = 0; i < view->node->n_pools && len < CELL_TEXT; i++) {
-        struct sl_model_pool pool;
-        sl_model_pool_of(view, i, &pool);
+        struct pool pool;
+        pool_of(view, i, &pool);
         const int64_t units[] = {[USED] = pool.used,
                                  [SET_ASIDE] = pool.set_aside,
                                  [FREE] = pool.free,
@@ -340,9 +395,9 @@ const struct sl_field sl_model_node[] = {
     OPERATORS("cutting", FLAG, VIEW(withheld)),
     ALL("problem", TEXT, "What is wrong with its labels or its pods' units.",
         TEXT_BY(sl_model_problem), COLUMN(10, "PROBLEM"), SHOWN(6, "Problem")),
-    OPERATORS("pools", LIST, LIST_OF(sl_model_pool, next_pool)),
-    USERS("resources", LIST, "Units of each resource.", LIST_OF(sl_model_pool, next_pool)),
-    ALL("devices", LIST, "GPUs that are known one by one.", LIST_OF(sl_model_device, next_device)),
+    OPERATORS("pools", LIST, LIST_OF(pool_fields, next_pool)),
+    USERS("resources", LIST, "Units of each resource.", LIST_OF(pool_fields, next_pool)),
+    ALL("devices", LIST, "GPUs that are known one by one.", LIST_OF(device_fields, next_device)),
     OPERATORS("pods", LIST, LIST_OF(sl_model_resident, next_resident)),
     CELL(NUMBER, "Number of GPUs that are known one by one.", OF_NODE(n_devices), SHOWN(2, "GPUs")),
     CELL(TEXT, "Units that pods have.", TEXT_BY(used_text), SHOWN(3, "Used")),
@@ -352,3 +407,24 @@ const struct sl_field sl_model_node[] = {
     CELL(TEXT, "Units of each resource.", TEXT_BY(capacity_text), WIDE(7, "Capacity")),
     SL_FIELDS_END,
 };
+
+/* ---- tables ---- */
+
+const struct sl_field sl_model_pools = OPERATORS("pools", LIST, LIST_OF(pool_fields, next_pool));
+const struct sl_field sl_model_residents =
+    OPERATORS("pods", LIST, LIST_OF(sl_model_resident, next_resident));
+
+void sl_model_devices_table(const struct sl_view *view, size_t max_bytes, struct sl_buf *out)
+{
+    static const struct sl_field places =
+        OPERATORS("places", LIST, LIST_OF(instance_fields, next_place));
+    struct sl_grid table;
+    struct device device;
+    unsigned at = 0;
+    sl_fields_grid(&table, device_fields, instance_fields, max_bytes);
+    while (next_device(view, &at, &device)) {
+        sl_fields_rows(&table, device_fields, &places, &device);
+    }
+    sl_grid_write(&table, out);
+    sl_grid_free(&table);
+}

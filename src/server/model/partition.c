@@ -8,6 +8,14 @@ enum { CUT_TEXT = 256, CELL_TEXT = 512 };
 
 /* ---- a GPU ---- */
 
+struct gpu {
+    const struct sl_view *view;
+    const struct sl_model_partition *partition; /* NULL: another row tells of the node */
+    unsigned device;
+    int64_t index; /* -1: the node's GPUs are not known one by one */
+    bool mig;
+};
+
 /* The instances of one profile on one device, or the slices of one size. */
 struct group {
     const struct sl_mig_profile *profile;
@@ -60,7 +68,7 @@ static unsigned count_groups(const struct sl_view *view, unsigned device,
 
 static bool next_group(const void *record, unsigned *at, void *child)
 {
-    const struct sl_model_cut_gpu *gpu = record;
+    const struct gpu *gpu = record;
     struct group group[SL_MIG_INSTANCES_MAX];
     unsigned n = count_groups(gpu->view, gpu->device, group);
     if (*at >= n) {
@@ -73,7 +81,7 @@ static bool next_group(const void *record, unsigned *at, void *child)
 /* "7x 1g.10gb (2 used)", "whole", "no instance" */
 static const char *gpu_text(const void *record, char *out)
 {
-    const struct sl_model_cut_gpu *gpu = record;
+    const struct gpu *gpu = record;
     struct group group[SL_MIG_INSTANCES_MAX];
     size_t len = 0;
     if (gpu->index < 0) {
@@ -93,47 +101,50 @@ static const char *gpu_text(const void *record, char *out)
     return out;
 }
 
-#define GPU(member) SL_AT(struct sl_model_cut_gpu, member)
+#define GPU(member)     SL_AT(struct gpu, member)
+#define OF_NODE(member) SL_BEHIND(struct gpu, partition, struct sl_model_partition, member)
 
-const struct sl_field sl_model_cut_gpu[] = {
+static const struct sl_field gpu_fields[] = {
     OPERATORS("index", NUMBER, GPU(index)),
     CELL(KNOWN, NULL, GPU(index), COLUMN(3, "GPU")),
     OPERATORS("mig", FLAG, GPU(mig)),
     OPERATORS("instances", LIST, LIST_OF(group_fields, next_group)),
     CELL(TEXT, NULL, TEXT_BY(gpu_text), COLUMN(4, "INSTANCES")),
+    CELL(TEXT, NULL, OF_NODE(status.cut), COLUMN(6, "CUT")),
+    CELL(TEXT, NULL, OF_NODE(status.pods), COLUMN(7, "PODS")),
+    CELL(TEXT, NULL, OF_NODE(why), COLUMN(8, "WHY")),
+    CELL(TEXT, NULL, OF_NODE(status.text), COLUMN(9, "TEXT")),
     SL_FIELDS_END,
 };
 
-void sl_model_cut_gpu_of(const struct sl_view *view, unsigned device, struct sl_model_cut_gpu *out)
+/* One that is not known where the node has none. */
+static bool next_row(const void *record, unsigned *at, void *child)
 {
-    bool known = device < view->node->n_devices;
-    *out = (struct sl_model_cut_gpu){
+    const struct sl_model_partition *partition = record;
+    const struct sl_view *view = partition->view;
+    unsigned d = (*at)++;
+    bool known = d < view->node->n_devices;
+    *(struct gpu *)child = (struct gpu){
         .view = view,
-        .device = device,
-        .index = known ? view->node->device[device].index : -1,
-        .mig = known && view->node->device[device].mig,
+        .partition = d == 0 ? partition : NULL,
+        .device = d,
+        .index = known ? view->node->device[d].index : -1,
+        .mig = known && view->node->device[d].mig,
     };
+    return known || d == 0;
 }
 
 static bool next_gpu(const void *record, unsigned *at, void *child)
 {
     const struct sl_view *view = ((const struct sl_model_partition *)record)->view;
-    if (*at >= view->node->n_devices) {
-        return false;
-    }
-    sl_model_cut_gpu_of(view, (*at)++, child);
-    return true;
+    return *at < view->node->n_devices && next_row(record, at, child);
 }
+
+const struct sl_field sl_model_cut_gpus = OPERATORS("devices", LIST, LIST_OF(gpu_fields, next_row));
 
 /* ---- the node ---- */
 
 #define PARTITION(member) SL_AT(struct sl_model_partition, member)
-
-static const char *node_text(const void *record, char *out)
-{
-    (void)out;
-    return ((const struct sl_model_partition *)record)->view->node->name;
-}
 
 /* Instances of a profile over all GPUs of the node: "4x 1g.6gb, 2x 2g.12gb". */
 static const char *profiles_text(const void *record, char *out)
@@ -160,7 +171,7 @@ static const char *profiles_text(const void *record, char *out)
 }
 
 const struct sl_field sl_model_partition[] = {
-    OPERATORS("node", TEXT, TEXT_BY(node_text), COLUMN(1, "NODE")),
+    OPERATORS("node", TEXT, PARTITION(node), COLUMN(1, "NODE")),
     ALL("actuator", TEXT, "Which agent cuts them.", PARTITION(actuator), COLUMN(2, "ACTUATOR"),
         SHOWN(1, "Actuator")),
     ALL("state", TEXT, "Idle, Draining, Cutting or LeftOut.", PARTITION(state), COLUMN(5, "STATE"),
@@ -176,16 +187,15 @@ const struct sl_field sl_model_partition[] = {
     OPERATORS("cutSeconds", SECONDS, PARTITION(status.seconds_us)),
     ALL("failures", NUMBER, "Cuts of it that failed in a row.", PARTITION(status.failures)),
     ALL("cut", TEXT, "What is being cut, or is planned, or what failed.", PARTITION(status.cut),
-        COLUMN(6, "CUT"), SHOWN(4, "Cut")),
-    OPERATORS("pods", TEXT, PARTITION(status.pods), COLUMN(7, "PODS")),
-    OPERATORS("why", TEXT, PARTITION(why), COLUMN(8, "WHY")),
+        SHOWN(4, "Cut")),
+    OPERATORS("pods", TEXT, PARTITION(status.pods)),
+    OPERATORS("why", TEXT, PARTITION(why)),
     USERS("why", TEXT,
           "The step that it has reached, Planned, what failed, or what keeps its GPUs from being "
           "cut now, in one word.",
           PARTITION(status.why), SHOWN(5, "Why")),
-    ALL("text", TEXT, "The same in a sentence.", PARTITION(status.text), COLUMN(9, "TEXT"),
-        WIDE(6, "Text")),
-    OPERATORS("devices", LIST, LIST_OF(sl_model_cut_gpu, next_gpu)),
+    ALL("text", TEXT, "The same in a sentence.", PARTITION(status.text), WIDE(6, "Text")),
+    OPERATORS("devices", LIST, LIST_OF(gpu_fields, next_gpu)),
     SL_FIELDS_END,
 };
 
@@ -193,6 +203,7 @@ void sl_model_partition_of(const struct sl_partition_reader *reader, const struc
                            int64_t now_us, struct sl_model_partition *out)
 {
     out->view = view;
+    out->node = view->node->name;
     out->status = (struct sl_partition_status){.phase = SL_PHASE_IDLE};
     if (reader->status != NULL) {
         reader->status(reader->context, view, now_us, &out->status);

@@ -7,6 +7,7 @@
 
 struct sl_model_partition {
     const struct sl_view *view;
+    const char *node;
     struct sl_partition_status status;
     const char *actuator;
     const char *state;
@@ -16,14 +17,8 @@ extern const struct sl_field sl_model_partition[];
 void sl_model_partition_of(const struct sl_partition_reader *reader, const struct sl_view *view,
                            int64_t now_us, struct sl_model_partition *out);
 
-/* A GPU of it. */
-struct sl_model_cut_gpu {
-    const struct sl_view *view;
-    unsigned device;
-    int64_t index; /* -1: the node's GPUs are not known one by one */
-    bool mig;
-};
-extern const struct sl_field sl_model_cut_gpu[];
-void sl_model_cut_gpu_of(const struct sl_view *view, unsigned device, struct sl_model_cut_gpu *out);
+/* Its GPUs, for tables of text: one that is not known where none is. What holds for the node stands
+ * beside the first. */
+extern const struct sl_field sl_model_cut_gpus;
 
 #endif

@@ -232,7 +232,9 @@ void sl_model_resident_of(const struct sl_view *view, const struct sl_resident *
     *out = (struct sl_model_resident){
         .parts = {view->node, pod, view->part + resident->first_part, resident->n_parts},
         .pod = pod,
-        .view = view,
+        .node = view->node->name,
+        .state = pod->set_aside ? "Nominated" : sl_pod_phase_name(pod->phase),
+        .picked_by = sl_model_is_plan(pod) ? "devicePlugin" : "sliced",
         .resident = resident,
         .end_us = end_us,
         .left_us = end_us > now_us ? end_us - now_us : -1,
@@ -243,24 +245,11 @@ void sl_model_resident_of(const struct sl_view *view, const struct sl_resident *
 
 enum { SHOWN_TEXT = 512 };
 
-static const char *picked_by_text(const void *record, char *out)
-{
-    const struct sl_model_resident *resident = record;
-    (void)out;
-    return sl_model_is_plan(resident->pod) ? "devicePlugin" : "sliced";
-}
-
 static const char *pod_text(const void *record, char *out)
 {
     const struct sl_model_resident *resident = record;
     (void)snprintf(out, SL_FIELD_TEXT_MAX, "%s/%s", resident->pod->namespace, resident->pod->name);
     return out;
-}
-
-static const char *state_text(const void *record, char *out)
-{
-    const struct sl_model_resident *resident = record;
-    return resident->set_aside ? "Nominated" : phase_text(resident->pod, out);
 }
 
 static const char *ask_text(const void *record, char *out)
@@ -291,17 +280,17 @@ static const char *devices_text(const void *record, char *out)
 const struct sl_field sl_model_resident[] = {
     MEMBERS_OF(SL_SEEN_IN_LISTS, sl_model_pod, RESIDENT(pod)),
     CELL(TEXT, NULL, TEXT_BY(pod_text), COLUMN(1, "POD")),
-    CELL(TEXT, NULL, TEXT_BY(state_text), COLUMN(2, "PHASE")),
+    CELL(TEXT, NULL, RESIDENT(state), COLUMN(2, "PHASE")),
     CELL(TEXT, NULL, TEXT_BY(ask_text), COLUMN(3, "ASK")),
     CELL(TEXT, NULL, TEXT_BY(parts_text), COLUMN(4, "DEVICE/START")),
-    USERS("phase", TEXT, "Phase of the pod.", TEXT_BY(state_text), SHOWN(4, "Phase")),
+    USERS("phase", TEXT, "Phase of the pod.", RESIDENT(state), SHOWN(4, "Phase")),
     USERS("node", TEXT, "Its node.", OF_POD(node), SHOWN(1, "Node")),
     SEEN(SL_SEEN_IN_LISTS, "setAside", FLAG, NULL, RESIDENT(set_aside)),
     ALL("assumed", FLAG, "Its units are known by number alone, and these places are a guess.",
         OF_RESIDENT(assumed)),
     SEEN(SL_SEEN_ALONE | SL_SEEN_BY_USERS, "pickedBy", TEXT,
          "Who picks the devices: sliced, or devicePlugin, which may pick others.",
-         TEXT_BY(picked_by_text), WIDE(7, "Picked-By")),
+         RESIDENT(picked_by), WIDE(7, "Picked-By")),
     MEMBERS_OF(SL_SEEN_BY_ALL, sl_model_parts, .at = 0),
     USERS("startedAt", TIME, "When the kubelet saw it.", OF_POD(started_us)),
     USERS("endsBy", TIME, "When its timeout ends it; null: it has none.", RESIDENT(end_us)),

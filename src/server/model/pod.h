@@ -22,7 +22,9 @@ extern const struct sl_field sl_model_parts[];
 struct sl_model_resident {
     struct sl_model_parts parts; /* the first */
     const struct sl_pod *pod;
-    const struct sl_view *view;
+    const char *node;      /* where it is, also when it still waits */
+    const char *state;     /* its phase, or Nominated */
+    const char *picked_by; /* sliced, or devicePlugin: then the places are a plan */
     const struct sl_resident *resident;
     int64_t end_us;     /* when its timeout ends it; 0: not known */
     int64_t left_us;    /* until then; -1: not known, or it is over */

@@ -10,13 +10,6 @@
 #define OF_ROW(member)      SL_BEHIND(struct sl_model_usage, row, struct sl_usage_row, member)
 #define OF_MEASURED(member) SL_BEHIND(struct sl_model_usage, measured, struct sl_measured, member)
 
-static const char *node_text(const void *record, char *out)
-{
-    const struct sl_model_usage *usage = record;
-    (void)out;
-    return usage->view->node->name;
-}
-
 static const char *instance_text(const void *record, char *out)
 {
     const struct sl_usage_row *row = ((const struct sl_model_usage *)record)->row;
@@ -28,7 +21,7 @@ static const char *instance_text(const void *record, char *out)
 }
 
 const struct sl_field sl_model_usage[] = {
-    ALL("node", TEXT, "Name of the node.", TEXT_BY(node_text), COLUMN(1, "NODE"), SHOWN(1, "Node")),
+    ALL("node", TEXT, "Name of the node.", USAGE(node), COLUMN(1, "NODE"), SHOWN(1, "Node")),
     ALL("gpu", NUMBER, "Number of the GPU on its node.", OF_ROW(gpu), COLUMN(2, "GPU"),
         SHOWN(2, "GPU")),
     OPERATORS("instance", KNOWN, OF_ROW(instance)),
@@ -65,7 +58,7 @@ void sl_model_usage_of(const struct sl_view *view, const struct sl_usage_row *ro
 {
     const struct sl_measured *measured = &row->measured;
     *out = (struct sl_model_usage){
-        .view = view,
+        .node = view->node->name,
         .row = row,
         .measured = measured,
         .state = sl_series_state_name(measured->state),
@@ -126,13 +119,6 @@ void sl_model_usage_now(const struct sl_view *view, const struct sl_usage_row *r
 #define OF_USE(member)  SL_BEHIND(struct sl_model_pod_use, use, struct sl_pod_use, member)
 #define OF_POD(member)  SL_BEHIND(struct sl_model_pod_use, resident.pod, struct sl_pod, member)
 
-static const char *pods_node_text(const void *record, char *out)
-{
-    const struct sl_model_pod_use *pod = record;
-    (void)out;
-    return pod->resident.view->node->name;
-}
-
 static const char *pods_devices_text(const void *record, char *out)
 {
     const struct sl_model_pod_use *pod = record;
@@ -144,7 +130,7 @@ const struct sl_field sl_model_pod_use[] = {
     MEMBERS_OF(SL_SEEN_BY_OPERATORS, sl_model_pod, POD_USE(resident.pod)),
     CELL(TEXT, NULL, OF_POD(namespace), COLUMN(1, "NAMESPACE")),
     CELL(TEXT, NULL, OF_POD(name), COLUMN(2, "POD")),
-    CELL(TEXT, NULL, TEXT_BY(pods_node_text), COLUMN(3, "NODE")),
+    CELL(TEXT, NULL, POD_USE(resident.node), COLUMN(3, "NODE")),
     MEMBERS_OF(SL_SEEN_BY_OPERATORS, sl_model_parts, .at = 0),
     CELL(TEXT, NULL, TEXT_BY(pods_devices_text), COLUMN(4, "DEVICES")),
     OPERATORS("gpuPermille", NUMBER, OF_USE(share)),

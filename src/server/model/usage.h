@@ -7,7 +7,7 @@
 
 /* A GPU or an instance. */
 struct sl_model_usage {
-    const struct sl_view *view;
+    const char *node;
     const struct sl_usage_row *row;
     const struct sl_measured *measured;
     struct sl_measured own;
