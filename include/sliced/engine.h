@@ -128,7 +128,8 @@ void sl_engine_wrote(struct sl_engine *engine, const char *node, uint64_t write,
 bool sl_engine_follow(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context);
 
 /* After the planner has run: plans cuts for the pods that wait, and begins those whose time has
- * come. 1: done; 0: it rests, or cuts nothing; -1: out of memory, the next call goes on. */
+ * come. After nominations it does so once sl_engine_cluster has told of them. 1: done; 0: it rests,
+ * or cuts nothing; -1: out of memory, the next call goes on. */
 int sl_engine_cut(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context,
                   struct sl_error *err);
 

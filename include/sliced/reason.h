@@ -28,9 +28,11 @@ enum sl_reason {
     SL_REASON_EXCEEDS_DEVICE, /* never: asks for more than any one device has */
     SL_REASON_LITTLE_MEMORY,  /* never: too few units of the node have the GPU memory needed */
     SL_REASON_ONE_EACH,       /* never: asks for several replicas where a request may be for one */
-    SL_REASON_EXCEEDS_TOGETHER, /* never: each item would fit alone, but not all together */
-    SL_REASON_MALFORMED_ASK,    /* never: the pod's request is wrong, pod->malformed says how */
-    SL_REASON_UNKNOWN_NODE,     /* not now: the node is not in the snapshot (yet) */
+    SL_REASON_EXCEEDS_TOGETHER,   /* never: each item would fit alone, but not all together */
+    SL_REASON_MALFORMED_ASK,      /* never: the pod's request is wrong, pod->malformed says how */
+    SL_REASON_UNKNOWN_NODE,       /* not now: the node is not in the snapshot (yet) */
+    SL_REASON_RESERVED_ELSEWHERE, /* not now: the pod is being bound to another node. In filter
+                                     alone */
     SL_REASON_COUNT,
 };
 

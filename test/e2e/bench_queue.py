@@ -23,7 +23,7 @@ import tempfile
 import time
 
 import bench_throughput as throughput
-from harness import gpus
+from harness import chart, gpus
 from harness.checker import check
 from harness.process import wait_for
 from harness.sliced import merge
@@ -257,7 +257,7 @@ def main():
     parser.add_argument("--different", action="store_true", help="every pod states another timeout")
     parser.add_argument("--order", default="bounded")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--plane", default="1.36")
+    parser.add_argument("--plane", default=chart.NEWEST)
     parser.add_argument("--parts", default="throughput,turns")
     parser.add_argument("--verbose", action="store_true", help="print the daemon's counters too")
     options = parser.parse_args()

@@ -260,7 +260,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--plane", default="1.36")
+    parser.add_argument("--plane", default=chart.NEWEST)
     parser.add_argument("--parts", default="none,null,sliced,sliced_tls")
     parser.add_argument("--null", default=os.path.join(chart.ROOT, "build/release/test/bench/bench_extender"))
     parser.add_argument("--events", action="store_true", help="sliced writes Events too")

@@ -19,9 +19,9 @@ TAKEN = {"test_telemetry.py": 0, "test_partitioning.py": 1, "test_install.py": 1
 
 
 def pytest_addoption(parser):
-    parser.addoption("--planes", default="1.36,1.31",
-                     help="minor versions of Kubernetes; stories that are not about versions are "
-                          "told on the first alone")
+    parser.addoption("--planes", default=chart.NEWEST,
+                     help="minor versions of Kubernetes, with a comma between; stories that are not "
+                          "about versions are told on the first alone")
     parser.addoption("--lane", help="only a part, which can run beside the others on planes of its "
                                     "own: a version (what is told on every version, told on that "
                                     f"one) or '{ONCE}' (what is told on the first alone)")

@@ -487,10 +487,16 @@ def test_the_second_scheduler_is_kubernetes_own_of_the_clusters_version(helm):
     for minor, release in chart.RELEASES.items():
         assert image({}, minor) == f"registry.k8s.io/kube-scheduler:v{release}"
         assert image(VALUES["all in"], minor) == f"registry.example.com/kube-scheduler:v{release}"
-    assert image({"scheduler": {"image": {"tag": "v1.36.0"}}}, "1.36").endswith(":v1.36.0")
+    assert image({"scheduler": {"image": {"tag": "v1.36.0"}}}, chart.NEWEST).endswith(":v1.36.0")
     managed = helm.run("template", "sliced", CHART, "--kube-version", "v1.33.4-gke.1134000",
                        "--show-only", "templates/scheduler.yaml")
     assert "kube-scheduler:v1.33.4\"" in managed
+
+
+def test_the_page_on_installing_names_the_releases_that_are_tested():
+    with open(os.path.join(chart.ROOT, "docs/install.md"), encoding="utf-8") as page:
+        said = re.search(r"`scripts/e2e` tests it on Kubernetes ([0-9.]+) and ([0-9.]+)\.\n", page.read())
+    assert set(said.groups()) <= set(chart.RELEASES.values())
 
 
 def test_a_changed_configuration_is_other_pods(helm):
@@ -603,13 +609,13 @@ def test_the_gate_comes_by_what_the_cluster_has(helm):
     policy = {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
     for minor, values, kinds, said in (
             ("1.36", {}, policy, "policy"),
-            ("1.31", {}, {"MutatingWebhookConfiguration"}, "webhook"),
+            ("1.35", {}, {"MutatingWebhookConfiguration"}, "webhook"),
             ("1.36", {"queue": {"gate": "webhook"}}, {"MutatingWebhookConfiguration"}, "webhook"),
-            ("1.31", {"queue": {"gate": "policy"}}, policy, "policy"),
+            ("1.35", {"queue": {"gate": "policy"}}, policy, "policy"),
             ("1.36", {"queue": {"gate": "none"}}, set(), "none"),
             ("1.36", {"queue": {"enabled": False, "gate": "policy"}}, set(), "none"),
-            ("1.31", VALUES["own secret"], {"MutatingWebhookConfiguration"}, "webhook"),
-            ("1.31", {**VALUES["own secret"], "queue": {"caBundle": AUTHORITY}},
+            ("1.35", VALUES["own secret"], {"MutatingWebhookConfiguration"}, "webhook"),
+            ("1.35", {**VALUES["own secret"], "queue": {"caBundle": AUTHORITY}},
              {"MutatingWebhookConfiguration"}, "webhook")):
         objects = helm.objects(values, minor)
         assert set(gates(objects)) == kinds, (minor, values)
@@ -629,7 +635,7 @@ def test_the_gate_is_put_on_no_more_pods_than_the_values_say(helm):
     values = {**VALUES["some namespaces"], "managedResources": ["nvidia.com/gpu", "aliyun.com/gpu-mem"],
               "scheduler": {"name": "gpu-scheduler"}}
     policy = gates(helm.objects(values))["MutatingAdmissionPolicy"]["spec"]
-    webhook = gates(helm.objects(values, "1.31"))["MutatingWebhookConfiguration"]["webhooks"][0]
+    webhook = gates(helm.objects(values, "1.35"))["MutatingWebhookConfiguration"]["webhooks"][0]
     # with the policy a pod without the gate passes filter; with the webhook filter holds it
     assert (policy["failurePolicy"], webhook["failurePolicy"]) == ("Fail", "Ignore")
     assert policy["matchConditions"] == webhook["matchConditions"]
@@ -652,7 +658,7 @@ def test_the_daemon_the_policy_and_the_webhook_believe_the_same_daemonsets(helm)
         assert queue["daemonSets"] == [{"namespace": "monitoring"}, {"namespace": "agents"}]
         assert queue["daemonSetUser"] == "system:kube-controller-manager"
         found = gates(objects)
-        conditions = (found["MutatingAdmissionPolicy"]["spec"] if minor == "1.36"
+        conditions = (found["MutatingAdmissionPolicy"]["spec"] if chart.has_policies(minor)
                       else found["MutatingWebhookConfiguration"]["webhooks"][0])["matchConditions"]
         said = next(each["expression"] for each in conditions if each["name"] == "not-of-a-daemonset")
         assert "['kube-system', 'monitoring', 'agents']" in said
@@ -706,7 +712,7 @@ def test_the_guard_of_devices_is_turned_off_and_narrowed_by_values(helm):
 def test_pods_of_no_scheduler_are_given_ours_where_that_is_set(helm):
     values = {"queue": {"assignScheduler": True}, "scheduler": {"name": "gpus"}}
     policy = gates(helm.objects(values))["MutatingAdmissionPolicy"]["spec"]
-    webhook = gates(helm.objects(values, "1.31"))["MutatingWebhookConfiguration"]["webhooks"][0]
+    webhook = gates(helm.objects(values, "1.35"))["MutatingWebhookConfiguration"]["webhooks"][0]
     assert policy["matchConditions"] == webhook["matchConditions"]
     first = policy["matchConditions"][0]["expression"]
     assert first == "object.spec.schedulerName in ['gpus', 'default-scheduler']"

@@ -76,6 +76,7 @@ int sl_engine_cluster(struct sl_engine *engine, const struct sl_view *const *vie
     engine->view = result == 0 ? view : NULL;
     engine->n_views = result == 0 ? n : 0;
     engine->demand = result == 0 ? demand : NULL;
+    engine->outdated = false;
     return result;
 }
 
@@ -97,8 +98,8 @@ int sl_engine_cut(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act,
     if (!engine->config.cutting.enabled) {
         return 0;
     }
-    if (now_us < engine->rest_us) {
-        engine->want_us = engine->rest_us; /* something may have changed since */
+    if (now_us < engine->rest_us || engine->outdated) {
+        engine->want_us = engine->outdated ? now_us : engine->rest_us; /* to look again */
         return 0;
     }
     int result = sl_cuts_want(engine, now_us, err);

@@ -52,6 +52,7 @@ struct sl_engine {
     size_t n_views;
     const struct sl_demand *demand;
     struct sl_map books; /* by node name */
+    bool outdated;       /* the views lack nominations */
     uint64_t last_write;
     uint64_t round;
     size_t under_way; /* runs begun here: nodes cannot make up others */
@@ -80,12 +81,19 @@ void sl_record_command(const struct sl_engine *engine, const struct sl_engine_co
                        bool done, int64_t now_us);
 /* pod NULL: the drain ends. */
 void sl_record_drain(const struct sl_engine *engine, const char *node, const struct sl_pod *pod,
-                     int64_t until_us, int64_t now_us);
+                     int64_t now_us);
 
+/* Records what is begun once it is known whether it may be, all else before it changes the run. */
 static inline bool sl_engine_do(struct sl_engine *engine, const struct sl_engine_command *command)
 {
+    bool begins = command->kind == SL_DO_CUT_BEGIN;
+    if (!begins) {
+        sl_record_command(engine, command, true, engine->now_us);
+    }
     bool done = engine->act(engine->context, command);
-    sl_record_command(engine, command, done, engine->now_us);
+    if (begins) {
+        sl_record_command(engine, command, done, engine->now_us);
+    }
     return done;
 }
 

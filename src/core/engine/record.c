@@ -1,5 +1,4 @@
 /* The record: a line for each command, the same in the daemon and in the simulator. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "core/engine/internal.h"
@@ -64,7 +63,7 @@ void sl_record_command(const struct sl_engine *engine, const struct sl_engine_co
 }
 
 void sl_record_drain(const struct sl_engine *engine, const char *node, const struct sl_pod *pod,
-                     int64_t until_us, int64_t now_us)
+                     int64_t now_us)
 {
     char line[LINE_MAX];
     if (engine->record == NULL) {
@@ -73,8 +72,7 @@ void sl_record_drain(const struct sl_engine *engine, const char *node, const str
     if (pod == NULL) {
         (void)snprintf(line, sizeof(line), "drain %s: ends", node);
     } else {
-        (void)snprintf(line, sizeof(line), "drain %s: for %s/%s, %" PRId64 " s", node,
-                       pod->namespace, pod->name, (until_us - now_us) / 1000000);
+        (void)snprintf(line, sizeof(line), "drain %s: for %s/%s", node, pod->namespace, pod->name);
     }
     engine->record(engine->record_context, now_us, line);
 }

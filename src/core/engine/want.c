@@ -265,8 +265,8 @@ static void begin_drain(struct sl_engine *engine, const struct wish *wish,
     if (book == NULL) {
         return;
     }
-    if (book->drained_us != drain->until_us || book->drained_for != hash_pod(pod)) {
-        sl_record_drain(engine, book->name, pod, drain->until_us, wish->now_us);
+    if (book->drained_us == 0 || book->drained_for != hash_pod(pod)) {
+        sl_record_drain(engine, book->name, pod, wish->now_us);
     }
     book->draining = true;
     book->round = engine->round;
@@ -291,7 +291,7 @@ static void set_drains(struct sl_engine *engine, const struct wish *wish,
          book = sl_map_next(&engine->books, &at)) {
         if (!book->draining && book->drained_us != 0) {
             book->drained_us = 0;
-            sl_record_drain(engine, book->name, NULL, 0, wish->now_us);
+            sl_record_drain(engine, book->name, NULL, wish->now_us);
             sl_planner_drain(engine->planner, sl_str_of(book->name), SL_STR(""), 0, NULL, 0);
         }
         book->draining = false;

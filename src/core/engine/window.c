@@ -133,6 +133,7 @@ static void pass_on(void *context, const struct sl_plan_action *action)
 {
     struct plan *plan = context;
     plan->nominations += action->kind == SL_PLAN_NOMINATE;
+    plan->engine->outdated = plan->engine->outdated || action->kind == SL_PLAN_NOMINATE;
     if (action->kind == SL_PLAN_EXPIRE && action->reason == SL_HOLD_EXPIRED) {
         sl_pace_expiry(&plan->engine->window.pace);
     }

@@ -161,6 +161,11 @@ static const struct row {
                                  TEXT("its GPU request is wrong and has to be changed$m")},
     [SL_REASON_UNKNOWN_NODE] = {"UnknownNode", false, "The node has not been seen yet, or is gone.",
                                 NULL, TEXT("node not known (yet)")},
+    [SL_REASON_RESERVED_ELSEWHERE] =
+        {"ReservedElsewhere", false,
+         "The pod's devices are reserved on another node, as its binding there has not ended. "
+         "filter alone says so.",
+         NULL, TEXT("its devices are reserved on another node")},
 #undef TEXT
 #undef NO_START
 };

@@ -3,6 +3,7 @@
 #include "server/http/connection.h"
 #include "server/verbs/handlers.h"
 #include "server/verbs/verbs.h"
+#include "sliced/candidate.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -155,23 +156,6 @@ static void refuse_held(struct filter *f, size_t i, const char *text)
     f->held_len = out->failed == SL_BUF_OK ? out->len - f->held_at : 0;
 }
 
-/* A pod whose binding has not ended stays where its devices are reserved: it may be bound there
- * already (kubernetes#96579), and another bind for that node will tell. */
-static void judge_standing(struct filter *f, size_t i)
-{
-    struct sl_workspace *w = f->request->workspace;
-    struct sl_str name = sl_candidates_quoted(&w->candidates, i);
-    if (sl_candidates_is(&w->candidates, i, f->standing)) {
-        return;
-    }
-    write_run(f, i);
-    if (w->refused.len > 0) {
-        sl_buf_putc(&w->refused, ',');
-    }
-    sl_buf_append(&w->refused, name.s, name.len);
-    sl_buf_puts(&w->refused, ":\"its devices are reserved on another node\"");
-}
-
 /* Does it fit beside the room of those that are nominated to the node? */
 static bool fits_beside(const struct filter *f, const struct sl_view *view,
                         struct sl_verdict *verdict)
@@ -193,29 +177,26 @@ static void judge_node(struct filter *f, size_t i)
 {
     const struct sl_request *request = f->request;
     const struct sl_candidates *c = &request->workspace->candidates;
-    const struct sl_ask *ask = &f->asked->ask;
-    struct sl_verdict verdict;
-    if (f->standing[0] != '\0') {
-        judge_standing(f, i);
+    const struct sl_candidate candidate = {
+        .ask = &f->asked->ask,
+        .view = c->place[i] == SL_NODE_NONE ? NULL : request->snapshot->view[c->place[i]],
+        .front = f->ahead.front,
+        .n_fronts = f->ahead.n,
+        .stands = f->standing[0] != '\0',
+        .here = f->standing[0] != '\0' && sl_candidates_is(c, i, f->standing),
+    };
+    struct sl_verdict verdict = {.reason = SL_REASON_FITS};
+    enum sl_candidacy candidacy = sl_candidate_judge(&candidate, &verdict.reason);
+    if (candidacy == SL_CANDIDATE_PASSES ||
+        (candidacy == SL_CANDIDATE_IF_ROOM && fits_node(f, candidate.view, &verdict))) {
         return;
     }
-    if (ask->n == 0 && !ask->malformed) { /* it asks for no GPU */
-        return;
-    }
-    const struct sl_view *view =
-        c->place[i] == SL_NODE_NONE ? NULL : request->snapshot->view[c->place[i]];
-    if (view != NULL && sl_plan_fronts_use(f->ahead.front, f->ahead.n, view)) {
-        write_run(f, i);
+    write_run(f, i);
+    if (candidacy == SL_CANDIDATE_BEHIND) {
         refuse_held(f, i, f->ahead.text);
         return;
     }
-    if (view == NULL) {
-        verdict = (struct sl_verdict){.reason = SL_REASON_UNKNOWN_NODE};
-    } else if (fits_node(f, view, &verdict)) {
-        return;
-    }
-    sl_verdict_by_dra(&verdict, ask, &request->snapshot->dra);
-    write_run(f, i);
+    sl_verdict_by_dra(&verdict, candidate.ask, &request->snapshot->dra);
     refuse_node(f, i, &verdict);
 }
 

@@ -2,10 +2,10 @@
  * in which order they did, is known only behind the last one. */
 #include <stdlib.h>
 
+#include "config/config.h"
 #include "sim/input/csv.h"
 #include "sim/input/fleet.h"
 #include "sim/input/workload_after.h"
-#include "sliced/plan.h"
 #include "util/data/vec.h"
 
 struct arrival {
@@ -137,12 +137,12 @@ static int take_object(void *context, const struct sl_object *object, struct sl_
 
 static int add_jobs(struct live *live, struct sl_error *err)
 {
-    struct sl_plan_config config;
-    sl_plan_defaults(&config);
+    struct sl_config config;
+    sl_config_defaults(&config);
     for (size_t i = 0; i < live->n; i++) {
         const struct sl_pod *pod = live->jobs->pod[i];
         int64_t timeout_us =
-            pod->timeout_s > 0 ? pod->timeout_s * SL_SECOND_US : config.default_timeout_us;
+            pod->timeout_s > 0 ? pod->timeout_s * SL_SECOND_US : config.queue.default_timeout_us;
         const struct sl_trace_job job = {
             .name = sl_str_of(pod->name),
             .namespace = sl_str_of(pod->namespace),

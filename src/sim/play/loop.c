@@ -185,9 +185,14 @@ static size_t job_of(const struct sl_pod *pod)
     return (size_t)strtoull(pod->uid, NULL, 16); /* stops at the first dash */
 }
 
-static int64_t run_time(const struct sl_job *job, enum sl_sim_outcome *outcome)
+static int64_t run_time(const struct simulation *sim, size_t index, enum sl_sim_outcome *outcome)
 {
+    const struct sl_job *job = &sim->input->workload->job[index];
     int64_t timeout_us = (int64_t)job->timeout_s * SL_SECOND_US;
+    if (sim->pod[index]->timeout_s == 0) { /* of a live queue: it takes as long as is planned for */
+        *outcome = SL_SIM_DONE;
+        return sim->input->engine->plan.default_timeout_us;
+    }
     *outcome = job->run_us > timeout_us ? SL_SIM_KILLED : SL_SIM_DONE;
     return job->run_us > timeout_us ? timeout_us : job->run_us;
 }
@@ -213,7 +218,7 @@ static bool job_start(struct simulation *sim, const struct sl_plan_action *actio
     result->node = node;
     result->start_us = sim->now_us;
     result->order = (uint32_t)sim->run->started++;
-    result->end_us = sim->now_us + run_time(&sim->input->workload->job[index], &result->outcome);
+    result->end_us = sim->now_us + run_time(sim, index, &result->outcome);
     sim->run->killed += result->outcome == SL_SIM_KILLED ? 1 : 0;
     if (sl_sim_stages_tell(&sim->stages, index, SL_POD_RUNNING, sim->err) < 0) {
         return false;
@@ -571,6 +576,7 @@ static int sim_prepare(struct simulation *sim)
     if (sim->engine == NULL) {
         return -1;
     }
+    sl_engine_record(sim->engine, sim->input->record, sim->input->recorder);
     sim->planner = sl_engine_planner(sim->engine);
     sim->cuts = (struct sl_sim_cuts){.engine = sim->engine, .touch = node_touch, .context = sim};
     if (sl_sim_cuts_init(&sim->cuts, sim->input->cutting, sim->input->fleet, sim->err) < 0) {

@@ -22,6 +22,8 @@ struct sl_sim_input {
     const struct sl_sim_live *live;       /* NULL: all begins at 0, and pods of the fleet stay */
     bool keep_places;                     /* remember on which devices jobs ran */
     bool audit;                           /* the engine, after each step */
+    sl_engine_record_fn record;           /* hears the engine's commands as text; or NULL */
+    void *recorder;
     /* Hears now and then how many of all jobs have been submitted; or NULL. */
     void (*part)(size_t done, size_t of);
 };

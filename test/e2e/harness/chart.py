@@ -1,7 +1,9 @@
 """What deploy/ makes: the chart rendered by helm, and the plain manifests."""
 
 import copy
+import glob
 import os
+import re
 import subprocess
 
 import yaml
@@ -15,10 +17,30 @@ SERVICE = f"sliced.{NAMESPACE}.svc"
 # libyaml's, where PyYAML has it: the chart is long
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# Kubernetes' release of each minor version, as the tools' build has it
-RELEASES = {"1.36": "1.36.3", "1.31": "1.31.0"}
-# What helm would find in such a cluster, of what the chart asks for
-APIS = {"1.36": ["admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"], "1.31": []}
+
+def pinned():
+    """Kubernetes' release of each minor version that test/e2e/build-tools builds, newest first."""
+    found = {}
+    for path in glob.glob(os.path.join(ROOT, "test", "e2e", "controlplane", "v*.mod")):
+        with open(path, encoding="ascii") as file:
+            release = re.search(r"^\tk8s\.io/kubernetes v(.*)$", file.read(), re.M)[1]
+        found[release.rpartition(".")[0]] = release
+    return dict(sorted(found.items(), key=lambda each: number(each[0]), reverse=True))
+
+
+def number(minor):
+    """36 of "1.36"."""
+    return int(minor.split(".")[1])
+
+
+def has_policies(minor):
+    """Does such a cluster serve admissionregistration.k8s.io/v1/MutatingAdmissionPolicy, for which the
+    chart looks?"""
+    return number(minor) >= 36
+
+
+RELEASES = pinned()
+NEWEST = next(iter(RELEASES))
 
 
 class Helm:
@@ -39,12 +61,14 @@ class Helm:
         assert not check or done.returncode == 0, f"helm {' '.join(args)}:\n{done.stderr}"
         return done.stdout if check else (done.returncode, done.stdout + done.stderr)
 
-    def template(self, values=None, minor="1.36", check=True):
+    def template(self, values=None, minor=NEWEST, check=True):
+        """As in a cluster of that version, which need not be one that is built."""
+        served = ["--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"]
         return self.run("template", "sliced", CHART, "--namespace", NAMESPACE, "--kube-version",
-                        RELEASES[minor], *(f"--api-versions={each}" for each in APIS[minor]),
+                        RELEASES.get(minor, f"{minor}.0"), *(served if has_policies(minor) else []),
                         "-f", "-", text=yaml.safe_dump(values or {}), check=check)
 
-    def objects(self, values=None, minor="1.36", again=False):
+    def objects(self, values=None, minor=NEWEST, again=False):
         """The objects that the chart makes, each a dict. The same values are rendered once, certificates
         and all, unless again."""
         key = (yaml.safe_dump(values or {}), minor)
@@ -70,7 +94,7 @@ def config_of(objects, name):
 def gate_manifests(minor):
     """The objects of deploy/manifests/gate that such a cluster takes, by the name of their file."""
     found = {}
-    for name in ["guard", "guard-devices", "webhook", *(["policy"] if APIS[minor] else [])]:
+    for name in ["guard", "guard-devices", "webhook", *(["policy"] if has_policies(minor) else [])]:
         with open(os.path.join(MANIFESTS, "gate", f"{name}.yaml"), encoding="utf-8") as file:
             found[name] = [each for each in yaml.safe_load_all(file) if each]
     return found

@@ -547,7 +547,8 @@ static void what_does_not_fit_is_told_why(void **state)
                      i == SL_REASON_UNKNOWN_NODE || i == SL_REASON_EXCEEDS_TOGETHER ||
                      i == SL_REASON_MALFORMED_ASK || i == SL_REASON_MEMORY_IN_USE ||
                      i == SL_REASON_HOST_FULL || i == SL_REASON_EXCLUDED ||
-                     i == SL_REASON_NOMINATED || i == SL_REASON_DEVICE_CLASS;
+                     i == SL_REASON_NOMINATED || i == SL_REASON_DEVICE_CLASS ||
+                     i == SL_REASON_RESERVED_ELSEWHERE;
         if (!other && seen[i] < 10) { /* each has its share */
             fail_msg("%s: %u times", sl_reason_name((enum sl_reason)i), seen[i]);
         }
