@@ -145,9 +145,8 @@ static void each_column_has_a_place_of_its_own_without_gaps(void **state)
             check_places(kinds[i].fields, NULL, false);
         }
     }
-    check_places(sl_model_node, sl_model_pool, false);
-    check_places(sl_model_device, sl_model_instance, false);
-    check_places(sl_model_partition, sl_model_cut_gpu, false);
+    check_places(sl_model_node, sl_model_pools.sub, false);
+    check_places(sl_model_partition, sl_model_cut_gpus.sub, false);
 }
 
 int main(void)
