@@ -415,6 +415,7 @@ struct reason {
     const char *help;
     const char *remedy;
 };
+_Static_assert(sizeof(struct reason) <= SL_FIELD_CHILD_MAX, "a list's child");
 
 #define REASON(member) SL_AT(struct reason, member)
 
@@ -493,6 +494,7 @@ struct bar {
     int64_t nodes;
     char text[SL_EXPLAIN_TEXT_MAX];
 };
+_Static_assert(sizeof(struct bar) <= SL_FIELD_CHILD_MAX, "a list's child");
 
 #define BAR(member) SL_AT(struct bar, member)
 

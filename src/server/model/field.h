@@ -81,8 +81,8 @@ struct sl_field {
     /* TEXT: makes the text, in out or elsewhere, instead. */
     const char *(*text)(const void *record, char out[SL_FIELD_TEXT_MAX]);
     const struct sl_field *sub;
-    /* LIST: fills in the record of the next object, and steps on *at, which begins
-     * as 0. false: there are no more. */
+    /* LIST: fills in the record of the next object, and steps on *at, which begins as 0. false:
+     * there are no more. */
     bool (*next)(const void *record, unsigned *at, void *child);
     struct sl_column column; /* of the debug API's tables of text */
     struct sl_column shown;  /* of users' tables */

@@ -149,11 +149,32 @@ static void each_column_has_a_place_of_its_own_without_gaps(void **state)
     check_places(sl_model_partition, sl_model_cut_gpus.sub, false);
 }
 
+/* An embedded cluster, of which no cuts are told. */
+static void a_node_is_shown_where_nobody_cuts(void **state)
+{
+    const struct sl_partition_reader nobody = {.status = NULL};
+    struct sl_store *store = rig_store(RIG_NODE("n", "nvidia.com/gpu", "1"));
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    struct sl_model_partition partition;
+    struct sl_buf out;
+    struct sl_writer w = {.buf = &out};
+    (void)state;
+    sl_buf_init(&out, 1 << 14);
+    sl_model_partition_of(&nobody, snapshot->view[0], 0, &partition);
+    sl_fields_item(&w, sl_model_partition, SL_SEEN_IN_LISTS, &partition);
+    assert_non_null(
+        strstr(rig_text(&out), "\"cut\":null,\"pods\":null,\"why\":null,\"text\":null"));
+    sl_buf_free(&out);
+    sl_store_release(store, snapshot);
+    sl_store_free(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(users_see_what_is_listed_here_and_nothing_else),
         cmocka_unit_test(what_users_see_is_described),
+        cmocka_unit_test(a_node_is_shown_where_nobody_cuts),
         cmocka_unit_test(each_column_has_a_place_of_its_own_without_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
