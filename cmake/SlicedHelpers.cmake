@@ -9,11 +9,13 @@ target_compile_options(sl_options INTERFACE
 target_link_options(sl_options INTERFACE -Wl,--gc-sections)
 # The daemon reads what others write: an overflow that is there all the same shall end it, not
 # obey. _FORTIFY_SOURCE needs an optimised build, and sanitizers have checks of their own.
+# test/purity/check_hardening.py looks at the programs.
 target_compile_options(sl_options INTERFACE -fstack-protector-strong -fstack-clash-protection)
 target_link_options(sl_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 if(NOT SL_SANITIZE)
+    set(optimised $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
     target_compile_options(sl_options INTERFACE
-        $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+        $<${optimised}:-U_FORTIFY_SOURCE> $<${optimised}:-D_FORTIFY_SOURCE=3>)
 endif()
 if(SL_DEVELOPER)
     target_compile_options(sl_options INTERFACE -Werror)
@@ -33,15 +35,16 @@ if(SL_FUZZ)
     target_compile_options(sl_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# sl_add_library(NAME [LINK lib...] [ROOMS room...]): the library (static, unless BUILD_SHARED_LIBS)
-# sl_NAME of the .c files in this folder and its rooms, which are all folders below it where none is
-# named; main/ is a program's. Rooms stand in the order in which they may use each other, each behind
-# those it uses: test/purity holds the sources to that and to LINK. A folder's headers are private to
-# it unless another library links it: then they are seen as "NAME/header.h" or "NAME/ROOM/header.h".
+# sl_add_library(NAME [LINK lib...] [SUBFOLDERS folder...]): the library (static, unless
+# BUILD_SHARED_LIBS) sl_NAME of the .c files in this folder and its subfolders, which are all folders
+# below it where none is named; main/ is a program's. Subfolders stand in the order in which they may
+# use each other, each behind those it uses: test/purity holds the sources to that and to LINK. A
+# folder's headers are private to it unless another library links it: then they are seen as
+# "NAME/header.h" or "NAME/SUBFOLDER/header.h".
 function(sl_add_library name)
-    cmake_parse_arguments(ARG "" "" "LINK;ROOMS" ${ARGN})
-    if(ARG_ROOMS)
-        list(TRANSFORM ARG_ROOMS APPEND "/*.c" OUTPUT_VARIABLE patterns)
+    cmake_parse_arguments(ARG "" "" "LINK;SUBFOLDERS" ${ARGN})
+    if(ARG_SUBFOLDERS)
+        list(TRANSFORM ARG_SUBFOLDERS APPEND "/*.c" OUTPUT_VARIABLE patterns)
         file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" *.c ${patterns})
     else()
         file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" *.c)

@@ -4,6 +4,7 @@
 #define SLICED_ASK_H
 
 #include "sliced/facts.h"
+#include "sliced/kind.h"
 #include "sliced/mig.h"
 
 /* Resources of one ask; a pod with more is malformed. When such a pod is bound all the same, up to
@@ -14,18 +15,6 @@ enum { SL_ASK_ITEMS_MAX = 8, SL_POD_ITEMS_MAX = 256 };
 /* The most units of one resource that a pod may ask for or a node may have: more than any real node
  * has, yet so few that no sum of units, memory or scores over all pods overflows. */
 #define SL_UNITS_MAX INT64_C(2147483647)
-
-enum sl_kind {
-    SL_KIND_WHOLE,   /* a GPU of its own; on a MIG single node nvidia.com/gpu is an instance */
-    SL_KIND_MIG,     /* an instance of a profile */
-    SL_KIND_REPLICA, /* a time-sliced or MPS replica of a GPU or of an instance, or nos' slice of a
-                        GPU's memory */
-    SL_KIND_MEMORY,  /* a share of one GPU's memory (aliyun.com/gpu-mem); SL_KIND_COUNT in
-                        sliced/score.h takes it for the last */
-};
-
-/* "whole", "mig", "replica", "memory". */
-const char *sl_kind_name(enum sl_kind kind);
 
 /* An extended resource that sliced schedules, recognised from its name. */
 struct sl_resource {
@@ -73,6 +62,11 @@ struct sl_ask_item {
     uint32_t workload;  /* with memory_mib: the same for pods of one namespace whose
                            containers have the same images, a hash; else 0 */
 };
+
+/* What an item asks for, as words to compare and to hash: items of equal words fit the same nodes,
+ * and the same units of them. */
+enum { SL_ITEM_WORDS = 3 };
+void sl_item_words(const struct sl_ask_item *item, uint64_t out[SL_ITEM_WORDS]);
 
 /* Returns N of an item that asks for nvidia.com/gpu-<N>gb; else 0. */
 int32_t sl_item_slice_gb(const struct sl_ask_item *item);

@@ -34,7 +34,9 @@ struct sl_order_config {
     struct sl_order_weights weights; /* of P; other orders ignore them */
 };
 
-/* "fifo", "sjf", "p", "hrrn", "bounded". */
+/* Their names in configurations, by kind; NULL ends them. */
+extern const char *const sl_order_words[SL_ORDER_KINDS + 1];
+
 const char *sl_order_name(enum sl_order_kind kind);
 /* False, with *out untouched, when no order has that name. */
 bool sl_order_parse(struct sl_str name, enum sl_order_kind *out);

@@ -43,51 +43,76 @@ enum sl_gate {
 
 struct sl_constraints;
 
+/* The fields of a pod, one a row, from which struct sl_pod, its copies and its comparisons are
+ * made. The last column tells what sl_pod_given() leaves of a field: NOW, what the pod has; GIVEN,
+ * what it was given (texts and numbers); TIMEOUT, that too unless a deadline is enforced (numbers);
+ * EVER, whether either has it. QUIET is as NOW, but no difference to sl_pod_same(); NEVER goes into
+ * no copy (flags). */
+/* TEXT(name, what an empty one is, kept) */
+#define SL_POD_TEXTS(TEXT)                                                                         \
+    TEXT(namespace, "", NOW)                                                                       \
+    TEXT(name, "", NOW)                                                                            \
+    TEXT(uid, "", NOW)                                                                             \
+    TEXT(node, NULL, GIVEN)       /* NULL: not bound */                                            \
+    TEXT(malformed, NULL, GIVEN)  /* why the ask is malformed, NULL when it is not */              \
+    TEXT(assignment, NULL, GIVEN) /* of the assignment annotation, NULL when there is none */      \
+    TEXT(problem, NULL, NOW)      /* annotations that were ignored, and why; NULL: none */         \
+    TEXT(nominated, NULL, NOW)    /* status.nominatedNodeName, NULL when there is none */          \
+    TEXT(after, NULL, NOW)        /* annotation sliced.dev/after, NULL when there is none */
+/* NUMBER(type, name, kept) */
+#define SL_POD_NUMBERS(NUMBER)                                                                     \
+    NUMBER(enum sl_pod_phase, phase, NOW)                                                          \
+    NUMBER(enum sl_gate, gate, NOW)                                                                \
+    NUMBER(int32_t, priority, NOW)                                                                 \
+    NUMBER(uint32_t, gone_s, NOW) /* deleting: end of its grace period, Unix s; 0: unknown */      \
+    NUMBER(int64_t, created_us, NOW)                                                               \
+    NUMBER(int64_t, started_us, NOW) /* status.startTime: a deadline counts from it; 0: none */    \
+    /* annotation sliced.dev/gpu-memory, of each replica, and min-gpu-memory; 0: none */           \
+    NUMBER(int32_t, gpu_memory_mib, GIVEN)                                                         \
+    NUMBER(int32_t, min_gpu_memory_mib, GIVEN)                                                     \
+    /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none. At most 2^31 - 1, as    \
+     * activeDeadlineSeconds */                                                                    \
+    NUMBER(int64_t, timeout_s, TIMEOUT)                                                            \
+    /* Tells apart, within this process, who makes such pods again and again: the namespace with   \
+     * the kind and name of the controller reference; a Job that a CronJob has made counts as its  \
+     * CronJob's. 0: none. */                                                                      \
+    NUMBER(uint64_t, owner, NOW)                                                                   \
+    /* sl_hash of spec.schedulerName; of "default-scheduler" by default */                         \
+    NUMBER(uint64_t, scheduler, NOW)
+/* FLAG(name, kept) */
+#define SL_POD_FLAGS(FLAG)                                                                         \
+    FLAG(deleting, NOW)                                                                            \
+    FLAG(has_deadline, NOW)   /* activeDeadlineSeconds is set: the kubelet enforces the timeout */ \
+    FLAG(never_preempts, NOW) /* spec.preemptionPolicy is Never */                                 \
+    FLAG(plugin_took, EVER)   /* gpushare's plugin has given it its GPU (MEM_ASSIGNED) */          \
+    FLAG(tried, NOW)          /* its condition says that kube-scheduler could not place it */      \
+    FLAG(queued, QUIET)       /* its condition sliced.dev/Queued is True, which sliced writes */   \
+    FLAG(daemon_set, NOW)     /* its controller reference names a DaemonSet of apps */             \
+    FLAG(gate_seen, EVER)     /* it has, or had when first seen, the gate sliced.dev/queue */      \
+    FLAG(released, NOW)       /* annotation sliced.dev/released: the queue released it */          \
+    FLAG(poses, NOW)          /* a label of it, copied to a series, may pass for a pod's name */   \
+    /* a nominated pod's stand-in on its node: it waits, and holds there what is set aside for it  \
+     */                                                                                            \
+    FLAG(set_aside, NEVER)
+
 struct sl_pod {
-    const char *namespace;
-    const char *name;
-    const char *uid;
-    const char *node;       /* NULL: not bound */
-    const char *malformed;  /* why the ask is malformed, NULL when it is not */
-    const char *assignment; /* text of the assignment annotation, NULL when none */
-    const char *problem;    /* annotations that were ignored, and why; NULL when none were */
-    const char *nominated;  /* status.nominatedNodeName, NULL when none */
-    const char *after;      /* annotation sliced.dev/after, NULL when none */
+#define SL_POD_TEXT(name, none, kept)   const char *name;
+#define SL_POD_NUMBER(type, name, kept) type name;
+#define SL_POD_FLAG(name, kept)         bool name : 1;
+    SL_POD_TEXTS(SL_POD_TEXT)
     const struct sl_constraints *constraints; /* in the same allocation */
     const uint64_t *label; /* two sl_hash of each label: of "key" and of "key=value"; sorted */
-    enum sl_pod_phase phase;
-    enum sl_gate gate;
-    int32_t priority;
-    uint32_t gone_s; /* deleting: end of its grace period, Unix seconds; 0: unknown */
-    int64_t created_us;
-    int64_t started_us;         /* status.startTime, from which a deadline counts; 0: not started */
-    int32_t gpu_memory_mib;     /* annotation sliced.dev/gpu-memory, of each replica; 0: none */
-    int32_t min_gpu_memory_mib; /* annotation sliced.dev/min-gpu-memory; 0: none */
-    int64_t timeout_s; /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none. At
-                          most 2^31 - 1, as activeDeadlineSeconds */
+    SL_POD_NUMBERS(SL_POD_NUMBER)
     /* In the same allocation. A malformed ask has none until the pod is bound; then they list what
      * it may hold on its node, at most SL_POD_ITEMS_MAX. */
     struct sl_ask_item *items;
-    /* Tells apart, within this process, who makes such pods again and again: the namespace with the
-     * kind and name of the controller reference; a Job that a CronJob has made counts as its
-     * CronJob's. 0: none. */
-    uint64_t owner;
-    uint64_t scheduler; /* sl_hash of spec.schedulerName; of "default-scheduler" by default */
     uint32_t n_items;
-    uint32_t n_labels;     /* entries of label */
-    _Atomic uint32_t refs; /* use sl_pod_ref and sl_pod_unref */
-    bool deleting : 1;
-    bool has_deadline : 1;   /* activeDeadlineSeconds is set: the kubelet enforces the timeout */
-    bool never_preempts : 1; /* spec.preemptionPolicy is Never */
-    bool plugin_took : 1;    /* gpushare's device plugin has given it its GPU (MEM_ASSIGNED) */
-    bool tried : 1;          /* its condition says that kube-scheduler could not place it */
-    bool queued : 1;         /* its condition sliced.dev/Queued is True: decides nothing */
-    bool daemon_set : 1;     /* its controller reference names a DaemonSet of apps */
-    bool gate_seen : 1;      /* it has, or had when first seen, the gate sliced.dev/queue */
-    bool released : 1;       /* annotation sliced.dev/released: the queue released it */
-    bool poses : 1;          /* a label of it, copied to a series, may pass for a pod's name */
-    bool set_aside : 1; /* a nominated pod's stand-in on its node: it waits, and holds there what
-                           is set aside for it */
+    uint32_t n_labels; /* entries of label */
+    SL_POD_FLAGS(SL_POD_FLAG)
+    _Atomic uint32_t refs; /* use sl_pod_ref and sl_pod_unref; the last member */
+#undef SL_POD_TEXT
+#undef SL_POD_NUMBER
+#undef SL_POD_FLAG
 };
 
 /* Judges the facts. Returns a new reference, or NULL with *err set: when out of memory, without a
@@ -108,9 +133,8 @@ struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const
 struct sl_pod *sl_pod_without_uid(const struct sl_pod *pod);
 
 /* Returns a copy of pod in that phase which keeps what the pod was given once, whatever its labels
- * and annotations say by now: given's node, ask, assignment and plugin_took, and given's timeout
- * unless a deadline is enforced. NULL when out of memory. sl_pod_has_given is true when the copy
- * would equal pod. */
+ * and annotations say by now: given's ask, and of its fields what their rows say. NULL when out of
+ * memory. sl_pod_has_given is true when the copy would ask for and keep nothing else than pod. */
 struct sl_pod *sl_pod_given(const struct sl_pod *pod, const struct sl_pod *given,
                             enum sl_pod_phase phase);
 bool sl_pod_has_given(const struct sl_pod *pod, const struct sl_pod *given);
@@ -118,7 +142,7 @@ bool sl_pod_has_given(const struct sl_pod *pod, const struct sl_pod *given);
 /* True when both pods ask for the same units, with the same GPU memory. */
 bool sl_pod_same_ask(const struct sl_pod *a, const struct sl_pod *b);
 
-/* True when the pods are equal in all but queued, which is no news: this daemon writes it. */
+/* True when the pods differ in no field but QUIET ones. */
 bool sl_pod_same(const struct sl_pod *a, const struct sl_pod *b);
 
 struct sl_pod *sl_pod_ref(struct sl_pod *pod);

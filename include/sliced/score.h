@@ -22,11 +22,8 @@ enum sl_term {
 /* "availability", "packing", ...: names in the configuration and in explanations. */
 const char *sl_term_name(enum sl_term term);
 
-enum { SL_KIND_COUNT = SL_KIND_MEMORY + 1 };
-
 /* Weights, 0..1000. An ask uses by_kind of its kind; if that row is all 0, weight; if that is all 0
- * too, all terms weigh the same. An ask of several kinds has the first kind among memory, whole,
- * replica, mig. */
+ * too, all terms weigh the same. An ask of several kinds has that of the lowest rank. */
 struct sl_score_config {
     int32_t weight[SL_TERM_COUNT];
     int32_t by_kind[SL_KIND_COUNT][SL_TERM_COUNT];

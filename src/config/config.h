@@ -4,8 +4,8 @@
 #define SLICED_CONFIG_CONFIG_H
 
 #include "sliced/actuator.h"
-#include "sliced/node.h"
 #include "sliced/engine.h"
+#include "sliced/node.h"
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -275,8 +275,8 @@ bool sl_config_same_scope(const struct sl_config *a, const struct sl_config *b);
 const char *sl_config_class_of(const struct sl_config *config, const char *namespace);
 
 /* The whole configuration as YAML that sl_config_parse reads back to the same, each key with its
- * help as a comment when comments is set. */
-void sl_config_print(const struct sl_config *config, bool comments, struct sl_buf *out);
+ * help as a comment. */
+void sl_config_print(const struct sl_config *config, struct sl_buf *out);
 
 /* docs/configuration.md: a table of keys with type, default, range, reload and meaning. */
 void sl_config_reference(struct sl_buf *out);

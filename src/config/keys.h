@@ -67,6 +67,8 @@ extern const struct sl_key sl_keys[SL_KEYS];
 extern const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS];
 extern const struct sl_key_list sl_key_lists[SL_KEY_LISTS];
 
+/* --- key.c: one value in its place --- */
+
 /* The section that holds a key or a section ("score.weights" -> "score" -> ""), as the length of
  * its path. */
 size_t sl_key_parent_len(const char *path);

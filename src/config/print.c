@@ -53,19 +53,17 @@ static void print_entry(const struct sl_key_list *list, const void *entry, unsig
 }
 
 static void print_list(const struct sl_key_list *list, const struct sl_config *config,
-                       bool comments, struct sl_buf *out)
+                       struct sl_buf *out)
 {
     unsigned depth = depth_of(list->path);
     size_t n = sl_list_count(list, config);
-    if (comments) {
-        indent_line(depth, out);
-        sl_buf_printf(out, "# %s (up to %u of:", list->help, list->max);
-        for (size_t i = 0; i < list->n_fields; i++) {
-            const char *path = list->field[i].path;
-            sl_buf_printf(out, "%s %s", i > 0 ? "," : "", path + sl_key_parent_len(path) + 1);
-        }
-        sl_buf_puts(out, ")\n");
+    indent_line(depth, out);
+    sl_buf_printf(out, "# %s (up to %u of:", list->help, list->max);
+    for (size_t i = 0; i < list->n_fields; i++) {
+        const char *path = list->field[i].path;
+        sl_buf_printf(out, "%s %s", i > 0 ? "," : "", path + sl_key_parent_len(path) + 1);
     }
+    sl_buf_puts(out, ")\n");
     indent_line(depth, out);
     sl_buf_puts(out, list->path + sl_key_parent_len(list->path) + 1);
     sl_buf_puts(out, n == 0 ? ": []\n" : ":\n");
@@ -74,21 +72,18 @@ static void print_list(const struct sl_key_list *list, const struct sl_config *c
     }
 }
 
-static void print_key(const struct sl_key *key, const struct sl_config *config, bool comments,
-                      struct sl_buf *out)
+static void print_key(const struct sl_key *key, const struct sl_config *config, struct sl_buf *out)
 {
     unsigned depth = depth_of(key->path);
-    if (comments) {
-        indent_line(depth, out);
-        sl_buf_puts(out, "# ");
-        sl_buf_puts(out, key->help);
-        if (!key->text) {
-            sl_buf_puts(out, " (");
-            sl_value_range(key, out);
-            sl_buf_puts(out, ")");
-        }
-        sl_buf_putc(out, '\n');
+    indent_line(depth, out);
+    sl_buf_puts(out, "# ");
+    sl_buf_puts(out, key->help);
+    if (!key->text) {
+        sl_buf_puts(out, " (");
+        sl_value_range(key, out);
+        sl_buf_puts(out, ")");
     }
+    sl_buf_putc(out, '\n');
     size_t parent = sl_key_parent_len(key->path);
     indent_line(depth, out);
     sl_buf_puts(out, key->path + parent + 1);
@@ -97,38 +92,36 @@ static void print_key(const struct sl_key *key, const struct sl_config *config, 
     sl_buf_putc(out, '\n');
 }
 
-static void print_section(const struct sl_key_section *section, bool comments, struct sl_buf *out)
+static void print_section(const struct sl_key_section *section, struct sl_buf *out)
 {
     unsigned depth = depth_of(section->path);
     size_t parent = sl_key_parent_len(section->path);
-    if (comments) {
-        sl_buf_puts(out, depth == 1 ? "\n" : "");
-        indent_line(depth, out);
-        sl_buf_puts(out, "# ");
-        sl_buf_puts(out, section->help);
-        sl_buf_putc(out, '\n');
-    }
+    sl_buf_puts(out, depth == 1 ? "\n" : "");
+    indent_line(depth, out);
+    sl_buf_puts(out, "# ");
+    sl_buf_puts(out, section->help);
+    sl_buf_putc(out, '\n');
     indent_line(depth, out);
     sl_buf_puts(out, section->path + (parent == 0 ? 0 : parent + 1));
     sl_buf_puts(out, ":\n");
 }
 
-void sl_config_print(const struct sl_config *config, bool comments, struct sl_buf *out)
+void sl_config_print(const struct sl_config *config, struct sl_buf *out)
 {
     sl_buf_puts(out, "apiVersion: " SL_CONFIG_API_VERSION "\nkind: " SL_CONFIG_KIND "\n");
     for (size_t s = 1; s < SL_KEY_SECTIONS; s++) {
         const char *path = sl_key_sections[s].path;
-        print_section(&sl_key_sections[s], comments, out);
+        print_section(&sl_key_sections[s], out);
         for (size_t i = 0; i < SL_KEYS; i++) {
             size_t len = sl_key_parent_len(sl_keys[i].path);
             if (len == strlen(path) && memcmp(sl_keys[i].path, path, len) == 0) {
-                print_key(&sl_keys[i], config, comments, out);
+                print_key(&sl_keys[i], config, out);
             }
         }
         for (size_t i = 0; i < SL_KEY_LISTS; i++) {
             size_t len = sl_key_parent_len(sl_key_lists[i].path);
             if (len == strlen(path) && memcmp(sl_key_lists[i].path, path, len) == 0) {
-                print_list(&sl_key_lists[i], config, comments, out);
+                print_list(&sl_key_lists[i], config, out);
             }
         }
     }
@@ -188,8 +181,11 @@ void sl_config_reference(struct sl_buf *out)
         "`sliced --config FILE --check-config` says what is wrong with it: the error names the "
         "file, line, column\nand key, what was found and what was expected. A key that is set and "
         "does nothing, as `queue.bound` with\nanother order than `bounded`, gets a warning there, "
-        "and in the log at start and SIGHUP.\n`sliced --print-config` prints the configuration in "
-        "force, `sliced --print-config-schema` a JSON Schema of the file, for editors.\n\n"
+        "and in the log at start and SIGHUP.\n`sliced --config FILE --print-config` prints all "
+        "keys as a file, each with "
+        "its meaning; without FILE these are the\ndefaults. `sliced --print-config-schema` prints "
+        "a "
+        "JSON Schema of the file, for editors.\n\n"
         "On SIGHUP the daemon reads the file again. Keys marked *restart* keep the value that the "
         "daemon was started\nwith, everywhere, and the log and `/api/v1/state` name those that "
         "differ in the file. A file with an error\nchanges nothing.\n\n"
@@ -203,7 +199,4 @@ void sl_config_reference(struct sl_buf *out)
     for (size_t i = 0; i < SL_KEY_LISTS; i++) {
         print_list_rows(&sl_key_lists[i], out);
     }
-    sl_buf_puts(out, "\n## All defaults\n\n```yaml\n");
-    sl_config_print(&defaults, true, out);
-    sl_buf_puts(out, "```\n");
 }

@@ -152,7 +152,7 @@ static int print_answer(const struct sl_options *options, const struct sl_config
     } else if (options->print_config_schema) {
         sl_config_schema(&text);
     } else if (options->print_config) {
-        sl_config_print(config, true, &text);
+        sl_config_print(config, &text);
     } else {
         sl_buf_printf(&text, "%s: the configuration is valid\n", options->config);
     }

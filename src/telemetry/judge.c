@@ -35,8 +35,7 @@ static bool shares(const struct sl_node *node)
 {
     bool found = false;
     for (unsigned i = 0; i < node->n_pools; i++) {
-        enum sl_kind kind = node->pool[i].kind;
-        found = found || kind == SL_KIND_REPLICA || kind == SL_KIND_MEMORY;
+        found = found || sl_kinds[node->pool[i].kind].shares;
     }
     return found;
 }

@@ -312,7 +312,7 @@ static int run_print_config(void *context)
     struct reading *reading = context;
     sl_buf_free(&reading->names);
     sl_buf_init(&reading->names, 1 << 16);
-    sl_config_print(&reading->config, true, &reading->names);
+    sl_config_print(&reading->config, &reading->names);
     assert_int_not_equal(reading->names.failed, SL_BUF_FULL);
     return reading->names.failed == SL_BUF_OK ? 0 : -1;
 }
@@ -320,7 +320,7 @@ static int run_print_config(void *context)
 static void digest_config(void *context, struct sl_buf *out)
 {
     struct reading *reading = context;
-    sl_config_print(&reading->config, false, out);
+    sl_config_print(&reading->config, out);
 }
 
 #define READING .setup = setup_reading, .teardown = teardown_reading

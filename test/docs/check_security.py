@@ -59,12 +59,12 @@ def rights_of_roles(template):
 
 
 def tests_of_page(page):
-    """What looks like the name of a ctest: `module_room_part`."""
+    """What looks like the name of a ctest: `module_subfolder_part`."""
     return set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", page))
 
 
 def tests_of_tree(root):
-    """unit/MODULE/ROOM/test_PART.c is MODULE_ROOM_PART; fuzz/fuzz_PART.c is fuzz_PART."""
+    """unit/MODULE/SUBFOLDER/test_PART.c is MODULE_SUBFOLDER_PART; fuzz/fuzz_PART.c is fuzz_PART."""
     units = (path.relative_to(root / "unit") for path in (root / "unit").rglob("test_*.c"))
     found = {"_".join((*path.parts[:-1], path.stem.removeprefix("test_"))) for path in units}
     return found | {path.stem for path in (root / "fuzz").glob("fuzz_*.c")}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints docs/architecture.md with its tables and drawings of src made anew: from the README.md of
-each room, the orders that the build reads, and what the sources include.
+each subfolder, the orders that the build reads, and what the sources include.
 
 usage: write_structure.py ROOT
 """
@@ -15,9 +15,9 @@ BEGIN = "<!-- from here on written by scripts/docs -->\n"
 END = "<!-- until here -->\n"
 
 
-def purpose(root, room):
+def purpose(root, subfolder):
     """The paragraph behind the title."""
-    text = (root / "src" / room / "README.md").read_text(encoding="utf-8")
+    text = (root / "src" / subfolder / "README.md").read_text(encoding="utf-8")
     return " ".join(text.split("\n\n")[1].split())
 
 
@@ -45,12 +45,12 @@ def drawing(uses):
     return lines + ["```"]
 
 
-def rooms_of(library, used):
-    """A library's rooms in their order, the lowest first, where none is given by what they use."""
-    if library.rooms:
-        return library.rooms
-    rest = sorted(room for room in used if room.split("/")[0] == library.name
-                  and room != library.name and not room.endswith("/main"))
+def subfolders_of(library, used):
+    """A library's subfolders in their order, the lowest first, where none is given by what they use."""
+    if library.subfolders:
+        return library.subfolders
+    rest = sorted(subfolder for subfolder in used if subfolder.split("/")[0] == library.name
+                  and subfolder != library.name and not subfolder.endswith("/main"))
     ordered = []
     while rest:
         low = next((r for r in rest if not used[r] & (set(rest) - {r})), rest[0])
@@ -63,7 +63,7 @@ def page_part(root):
     libraries = structure.read_libraries(root)
     sources = structure.read_sources(root)
     edges, _ = structure.include_edges(sources, libraries)
-    used = {structure.room_of(path): set() for path in sources if path.startswith("src/")}
+    used = {structure.subfolder_of(path): set() for path in sources if path.startswith("src/")}
     between = {name: set() for name in libraries}
     for _, home, other, _ in edges:
         if home.split("/")[0] == other.split("/")[0]:
@@ -71,14 +71,14 @@ def page_part(root):
         else:
             between[home.split("/")[0]].add(other.split("/")[0])
     lines = ["", "Each library with the libraries that it uses:",
-             "", *drawing(between), "", "| library, room | what it does, what it does not | uses |",
+             "", *drawing(between), "", "| library, subfolder | what it does, what it does not | uses |",
              "|---|---|---|"]
     for name, library in libraries.items():
         lines.append(row(f"**`src/{name}`**", purpose(root, name), library.links))
-        lines += [row(f"`{room}`", purpose(root, room), sorted(reduced(used)[room] - {name}))
-                  for room in rooms_of(library, used)]
-    core = {room: used[room] for room in reversed(libraries["core"].rooms)}
-    lines += ["", "Each room of `src/core` with the rooms that it uses:", "",
+        lines += [row(f"`{subfolder}`", purpose(root, subfolder), sorted(reduced(used)[subfolder] - {name}))
+                  for subfolder in subfolders_of(library, used)]
+    core = {subfolder: used[subfolder] for subfolder in reversed(libraries["core"].subfolders)}
+    lines += ["", "Each subfolder of `src/core` with the subfolders that it uses:", "",
               *drawing(core), ""]
     return "\n".join(lines) + "\n"
 

@@ -47,7 +47,7 @@ def test_it_takes_exactly_what_is_free_and_gets_it_back(any_example):
             assert (daemon.schedule(pod, names) is not None) == (i < units), (resource, i)
         why = daemon.explain(added[-1])["why"]
         assert resource in why
-        assert "waits for one to end" in why or "could be repartitioned" in why
+        assert "waits for one to end" in why or "could be cut" in why
     assert set(totals(daemon, "free").values()) == {0}
     for pod in added:
         assert daemon.end(pod).status == 200

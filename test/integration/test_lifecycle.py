@@ -171,12 +171,6 @@ def test_a_right_configuration_is_said_to_be_right(tmp_path):
     assert run("--config", path, "--print-config")[1] == out
 
 
-def test_the_reference_names_every_key():
-    status, out, _ = run("--print-config-reference")
-    assert status == 0
-    assert "server.listen" in out and "score.weights.availability" in out
-
-
 def test_the_command_line_goes_before_the_file(start):
     daemon = start(A30, config='server:\n  listen: "127.0.0.1:1"\n')
     assert daemon.get("/healthz").status == 200

@@ -41,6 +41,7 @@ HEALTHY = {
     'sliced_config_reloads_total{pod="a",outcome="failed"}': "0x200",
     'sliced_tls_reloads_total{pod="a",outcome="failed"}': "0x200",
     'sliced_log_lines_lost_total{pod="a"}': "1x200",
+    'sliced_checks_failed_total{pod="a"}': "0x200",
     'sliced_limit_hits_total{pod="a",limit="connections"}': "3x200",
     'sliced_verb_duration_seconds_bucket{pod="a",verb="filter",le="0.1"}': "0+100x200",
     'sliced_verb_duration_seconds_bucket{pod="a",verb="filter",le="5"}': "0+100x200",
@@ -82,6 +83,7 @@ ALERTS = {
         {'sliced_tls_client_certificate_not_after_timestamp_seconds{pod="a"}': "600000x200"}, 12),
     "SlicedFilesWrong": ({'sliced_tls_reloads_total{pod="a",outcome="failed"}': "0x60 1x140"}, 62),
     "SlicedLogLost": ({'sliced_log_lines_lost_total{pod="a"}': "0x60 1x140"}, 62),
+    "SlicedCheckFailed": ({'sliced_checks_failed_total{pod="a"}': "0x60 1x140"}, 62),
     "SlicedLimitHit": ({'sliced_limit_hits_total{pod="a",limit="connections"}': "0x60 0+1x140"}, 68),
     "SlicedVerbSlow": ({
         'sliced_verb_duration_seconds_bucket{pod="a",verb="filter",le="0.1"}': "0+90x200"}, 20),

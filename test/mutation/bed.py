@@ -52,13 +52,13 @@ class Bed:
                                    for name in ("asan", "ubsan"))
 
     def _tests(self):
-        """Its unit tests: {program: room}; test/CMakeLists.txt makes the names alike."""
+        """Its unit tests: {program: subfolder}; test/CMakeLists.txt makes the names alike."""
         here = self.root / "test/unit" / self.module
         found = {}
         for path in sorted(here.rglob("test_*.c")):
-            room = path.parent.relative_to(here).as_posix()
-            parts = [self.module, *([room.replace("/", "_")] if room != "." else []), path.stem[5:]]
-            found["_".join(parts)] = room
+            subfolder = path.parent.relative_to(here).as_posix()
+            parts = [self.module, *([subfolder.replace("/", "_")] if subfolder != "." else []), path.stem[5:]]
+            found["_".join(parts)] = subfolder
         if not found:
             raise Broken(f"module {self.module} has no unit tests")
         return found
@@ -185,11 +185,11 @@ class Bed:
             return True
 
     def likely_tests(self, fault):
-        """The tests that run the fault's function: who reach the line first, then its room's.
+        """The tests that run the fault's function: who reach the line first, then its subfolder's.
 
-        What runs in a copy of the process alone leaves no trace: its room's tests are tried.
+        What runs in a copy of the process alone leaves no trace: its subfolder's tests are tried.
         """
-        room = "/".join(Path(fault.path).parts[2:-1]) or "."
+        subfolder = "/".join(Path(fault.path).parts[2:-1]) or "."
         def reaches(test):
             return any(first <= fault.line <= last for first, last in
                        self.reached[test]["functions"].get(fault.path, ()))
@@ -199,7 +199,7 @@ class Bed:
             return (fault.line not in self.reached[test]["lines"].get(fault.path, ()),
                     not fault.path.startswith(here), self.reached[test]["seconds"])
         tests = list(filter(reaches, self.tests))
-        return sorted(tests or (test for test in self.tests if self.tests[test] == room), key=rank)
+        return sorted(tests or (test for test in self.tests if self.tests[test] == subfolder), key=rank)
 
     def compile(self, path, text, out, *options):
         """Compiles a text in the place of a source; whether it is C."""

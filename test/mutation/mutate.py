@@ -36,12 +36,12 @@ def shown(fault, outcome):
     return f"{fault.path}:{fault.line}: {ran}\n    - {fault.before}\n    + {fault.after}"
 
 
-def draw(bed, rooms, seed):
-    """The faults of some rooms in the order of their lot: one for each place."""
+def draw(bed, subfolders, seed):
+    """The faults of some subfolders in the order of their lot: one for each place."""
     lot = random.Random(seed)
     found = []
     for path in sorted(bed.flags):
-        if any(f"{path}/".startswith(f"src/{room.rstrip('/')}/") for room in rooms):
+        if any(f"{path}/".startswith(f"src/{subfolder.rstrip('/')}/") for subfolder in subfolders):
             found += places(path, (bed.tree / path).read_text(encoding="utf-8"))
     lot.shuffle(found)
     return [lot.choice(faults) for faults in found]
@@ -122,7 +122,7 @@ def play(bed, faults, count, jobs):
 
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="scripts/mutate")
-    parser.add_argument("--module", action="append", metavar="MODULE[/ROOM]")
+    parser.add_argument("--module", action="append", metavar="MODULE[/SUBFOLDER]")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -134,13 +134,13 @@ def arguments(argv):
 
 def main(argv):
     options = arguments(argv)
-    rooms = options.module or ["core"]
-    modules = {room.split("/")[0] for room in rooms}
+    subfolders = options.module or ["core"]
+    modules = {subfolder.split("/")[0] for subfolder in subfolders}
     if len(modules) != 1:
-        sys.exit("mutate: the rooms must be of one module")
-    for room in rooms:
-        if not (ROOT / "src" / room).is_dir():
-            sys.exit(f"mutate: no folder src/{room}")
+        sys.exit("mutate: the subfolders must be of one module")
+    for subfolder in subfolders:
+        if not (ROOT / "src" / subfolder).is_dir():
+            sys.exit(f"mutate: no folder src/{subfolder}")
     os.nice(10)
     seed = int(time.time()) if options.seed is None else options.seed
     try:
@@ -148,7 +148,7 @@ def main(argv):
         print("mutate: building, and learning which test runs what", file=sys.stderr, flush=True)
         bed.prepare()
         tell_stale(bed, read_list(HERE / "harmless.txt"))
-        faults = again(bed, read_list(options.again)) if options.again else draw(bed, rooms, seed)
+        faults = again(bed, read_list(options.again)) if options.again else draw(bed, subfolders, seed)
         outcomes, missed = play(bed, faults, options.count, options.jobs)
     except Broken as broken:
         sys.exit(f"mutate: {broken}")
@@ -156,7 +156,7 @@ def main(argv):
         Path(options.list).write_text("\n".join(missed) + "\n", encoding="utf-8")
     counted = outcomes["noticed"] + outcomes["missed"]
     share = 100 * outcomes["noticed"] / max(counted, 1)
-    print(f"mutate: {' '.join(rooms)}, seed {seed}: {outcomes['noticed']} of {counted} faults "
+    print(f"mutate: {' '.join(subfolders)}, seed {seed}: {outcomes['noticed']} of {counted} faults "
           f"noticed ({share:.1f} %); {outcomes['unchanged'] + outcomes['harmless']} more changed "
           f"nothing, {outcomes['uncompilable']} did not compile")
     return 1 if counted == 0 or share < options.at_least else 0

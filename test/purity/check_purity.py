@@ -29,7 +29,7 @@ ALLOWED = set(
     _GLOBAL_OFFSET_TABLE_
     """.split()
 )
-PURE_UTIL = {"str", "buf", "error", "show", "timestamp"}  # and the room util/data
+PURE_UTIL = {"str", "buf", "error", "show", "timestamp"}  # and the subfolder util/data
 MAIN_ONLY = {"sl_hash_set_key"}  # for who starts a process
 
 # Headers of the system that only some folders may use.

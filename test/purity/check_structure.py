@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what structure.py knows of the structure of src.
 
-usage: check_structure.py sources ROOT            rooms, their sizes and notes, and what includes what
+usage: check_structure.py sources ROOT            subfolders, their sizes and notes, and what includes what
        check_structure.py calls ROOT OBJECTS      what calls what; OBJECTS lists the object files
 
 Prints what breaks a rule, one a line, and exits 1 when there is any.
@@ -17,7 +17,7 @@ def check_sources(root):
     libraries = structure.read_libraries(root)
     sources = structure.read_sources(root)
     notes = {str(p.parent.relative_to(root / "src")) for p in (root / "src").rglob("README.md")}
-    return (structure.wrong_rooms(sources, libraries, notes)
+    return (structure.wrong_subfolders(sources, libraries, notes)
             + structure.wrong_includes(sources, libraries))
 
 

@@ -1,8 +1,8 @@
 """The structure of src as the sources and objects have it, and the rules that it keeps.
 
-A library is a folder of src, a room a folder in it with .c or .h files. Both orders are stated once,
-where the build reads them: sl_add_library(NAME LINK lib... ROOMS room...) says what a library may
-use, and its rooms with each behind those it uses. Rooms are named by their path below src.
+A library is a folder of src, a subfolder a folder below it with .c or .h files. Both orders are stated once,
+where the build reads them: sl_add_library(NAME LINK lib... SUBFOLDERS subfolder...) says what a library may
+use, and its subfolders with each behind those it uses. Subfolders are named by their path below src.
 """
 
 import re
@@ -10,15 +10,15 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
-FILES_MAX = 20  # files of a room are fewer
+FILES_MAX = 20  # files of a subfolder are fewer
 LINES_MAX = 700  # lines of a file are fewer
 
 
 class Library:
-    def __init__(self, name, links, rooms):
+    def __init__(self, name, links, subfolders):
         self.name = name
         self.links = links
-        self.rooms = rooms
+        self.subfolders = subfolders
 
 
 def read_libraries(root):
@@ -28,9 +28,9 @@ def read_libraries(root):
     for name in re.search(r"foreach\(\w+ ([^)]*)\)", text).group(1).split():
         text = (root / "src" / name / "CMakeLists.txt").read_text(encoding="utf-8")
         words = re.search(rf"sl_add_library\({name}\b([^)]*)\)", text).group(1).split()
-        rooms = words[words.index("ROOMS") + 1:] if "ROOMS" in words else []
+        subfolders = words[words.index("SUBFOLDERS") + 1:] if "SUBFOLDERS" in words else []
         links = [word[3:] for word in words if word.startswith("sl_")]
-        libraries[name] = Library(name, links, [f"{name}/{room}" for room in rooms])
+        libraries[name] = Library(name, links, [f"{name}/{subfolder}" for subfolder in subfolders])
     return libraries
 
 
@@ -48,7 +48,7 @@ def read_sources(root):
     return {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
 
 
-def room_of(path):
+def subfolder_of(path):
     """core/place of src/core/place/fit.c"""
     return str(Path(path).parent.relative_to("src"))
 
@@ -95,38 +95,38 @@ def defined(text):
     return set(re.findall(r"^\w[^;{}()#=]*\b(sl_\w+)\([^;{}]*\)\s*\{", text, re.M))
 
 
-def public_rooms(sources, libraries):
-    """({header of include/sliced: room}, complaints). It is of the room that defines its functions;
-    without any, of the lowest room that includes it. Rooms of a room have one face."""
+def public_subfolders(sources, libraries):
+    """({header of include/sliced: subfolder}, complaints). It is of the subfolder that defines its functions;
+    without any, of the lowest subfolder that includes it. Subfolders of a subfolder have one face."""
     owner = {}
     for path, text in sources.items():
         if path.startswith("src/core/") and path.endswith(".c"):
-            owner.update(dict.fromkeys(defined(text), room_of(path)))
-    order = libraries["core"].rooms
-    rooms, wrong = {}, []
+            owner.update(dict.fromkeys(defined(text), subfolder_of(path)))
+    order = libraries["core"].subfolders
+    subfolders, wrong = {}, []
     for path, text in sources.items():
         if not path.startswith("include/"):
             continue
         name = path.removeprefix("include/")
         homes = {"/".join(owner[f].split("/")[:2]) for f in declared(text) if f in owner}
         if not homes:
-            users = {room_of(p) for p, t in sources.items()
+            users = {subfolder_of(p) for p, t in sources.items()
                      if p.startswith("src/core/") and name in includes_of(t)}
-            homes = set([room for room in order if room in users][:1])
+            homes = set([subfolder for subfolder in order if subfolder in users][:1])
         if len(homes) == 1:
-            rooms[name] = homes.pop()
+            subfolders[name] = homes.pop()
         else:
-            wrong.append(f"{path}: is of no one room, but of {', '.join(sorted(homes)) or 'none'}")
-    return rooms, wrong
+            wrong.append(f"{path}: is of no one subfolder, but of {', '.join(sorted(homes)) or 'none'}")
+    return subfolders, wrong
 
 
 def include_edges(sources, libraries):
-    """([(path, room, room that it includes from, header)], complaints)"""
-    public, wrong = public_rooms(sources, libraries)
+    """([(path, subfolder, subfolder that it includes from, header)], complaints)"""
+    public, wrong = public_subfolders(sources, libraries)
     edges = []
     for path, text in sources.items():
         name = path.removeprefix("include/")
-        home = public.get(name) if path.startswith("include/") else room_of(path)
+        home = public.get(name) if path.startswith("include/") else subfolder_of(path)
         for header in includes_of(text):
             if header.startswith("sliced/"):
                 other = public.get(header)
@@ -182,49 +182,49 @@ def call_graph(objects):
 # ---- rules ----
 
 
-def room_circles(edges):
-    """Circles among pairs of rooms, those of one library alone."""
-    rooms = defaultdict(set)
+def subfolder_circles(edges):
+    """Circles among pairs of subfolders, those of one library alone."""
+    subfolders = defaultdict(set)
     for home, other in edges:
         if home != other and home.split("/")[0] == other.split("/")[0]:
-            rooms[home].add(other)
-    return circles(rooms)
+            subfolders[home].add(other)
+    return circles(subfolders)
 
 
-def room_calls(graph):
+def subfolder_calls(graph):
     return [(str(Path(source).parent), str(Path(target).parent))
             for source, others in graph.items() for target in others]
 
 
 def upward(libraries, home, other):
-    """Does a room use one that stands beside or above it in its library's order?"""
-    rooms = libraries[home.split("/")[0]].rooms
-    return home in rooms and other in rooms and rooms.index(other) > rooms.index(home)
+    """Does a subfolder use one that stands beside or above it in its library's order?"""
+    subfolders = libraries[home.split("/")[0]].subfolders
+    return home in subfolders and other in subfolders and subfolders.index(other) > subfolders.index(home)
 
 
-def wrong_rooms(sources, libraries, notes):
+def wrong_subfolders(sources, libraries, notes):
     """notes: the folders that have a README.md."""
     files, wrong = defaultdict(list), []
     for path, text in sources.items():
         if path.startswith("src/"):
-            files[room_of(path)].append(path)
+            files[subfolder_of(path)].append(path)
         lines = text.count("\n")
         if lines >= LINES_MAX:
             wrong.append(f"{path}: {lines} lines, fewer than {LINES_MAX} expected")
-    for room, paths in files.items():
-        library = room.split("/")[0]
-        ordered = libraries[library].rooms if library in libraries else None
+    for subfolder, paths in files.items():
+        library = subfolder.split("/")[0]
+        ordered = libraries[library].subfolders if library in libraries else None
         if ordered is None:
-            wrong.append(f"src/{room}: src/CMakeLists.txt does not add it")
-        elif ordered and room not in ordered and room not in (library, library + "/main"):
-            wrong.append(f"src/{room}: src/{library}/CMakeLists.txt has no such room")
+            wrong.append(f"src/{subfolder}: src/CMakeLists.txt does not add it")
+        elif ordered and subfolder not in ordered and subfolder not in (library, library + "/main"):
+            wrong.append(f"src/{subfolder}: src/{library}/CMakeLists.txt has no such subfolder")
         if len(paths) >= FILES_MAX:
-            wrong.append(f"src/{room}: {len(paths)} files, fewer than {FILES_MAX} expected")
-    told = {room for room in files if not room.endswith("/main")} | set(libraries)
-    wrong += [f"src/{room}: has no README.md that says what it is for" for room in told - notes]
+            wrong.append(f"src/{subfolder}: {len(paths)} files, fewer than {FILES_MAX} expected")
+    told = {subfolder for subfolder in files if not subfolder.endswith("/main")} | set(libraries)
+    wrong += [f"src/{subfolder}: has no README.md that says what it is for" for subfolder in told - notes]
     for library in libraries.values():
-        wrong += [f"src/{room}: is not there, but in src/{library.name}/CMakeLists.txt"
-                  for room in library.rooms if room not in files]
+        wrong += [f"src/{subfolder}: is not there, but in src/{library.name}/CMakeLists.txt"
+                  for subfolder in library.subfolders if subfolder not in files]
     return sorted(wrong)
 
 
@@ -241,23 +241,24 @@ def wrong_includes(sources, libraries):
             wrong.append(f'{path}: {library} may not include "{header}" of {target}')
         elif header.startswith("core/"):
             wrong.append(f'{path}: "{header}" is private to core: sliced/ has its face')
-    # What a library's own folder has is its face, which its rooms may include too.
+    # What a library's own folder has is its face, which its subfolders may include too.
     within = ((home, other) for _, home, other, _ in edges if other not in libraries)
-    return wrong + [f"rooms include each other: {' '.join(circle)}"
-                    for circle in room_circles(within)]
+    return wrong + [f"subfolders include each other: {' '.join(circle)}"
+                    for circle in subfolder_circles(within)]
 
 
 def wrong_calls(graph, libraries):
     return [
-        f"{source}: {room} may not call {', '.join(sorted(names))} of {target}"
+        f"{source}: {subfolder} may not call {', '.join(sorted(names))} of {target}"
         for source, others in graph.items()
         for target, names in others.items()
-        for room in [str(Path(source).parent)]
-        if upward(libraries, room, str(Path(target).parent))
+        for subfolder in [str(Path(source).parent)]
+        if upward(libraries, subfolder, str(Path(target).parent))
     ]
 
 
 def wrong_circles(graph):
-    """Files that call each other, and rooms of one library."""
+    """Files that call each other, and subfolders of one library."""
     return ([f"circle of files: {' '.join(circle)}" for circle in circles(graph)]
-            + [f"circle of rooms: {' '.join(circle)}" for circle in room_circles(room_calls(graph))])
+            + [f"circle of subfolders: {' '.join(circle)}"
+               for circle in subfolder_circles(subfolder_calls(graph))])

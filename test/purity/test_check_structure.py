@@ -39,14 +39,14 @@ class Libraries(unittest.TestCase):
             for name, text in {
                 "src/CMakeLists.txt": "foreach(dir util core)\nendforeach()\n",
                 "src/util/CMakeLists.txt": "sl_add_library(util LINK Threads::Threads)\n",
-                "src/core/CMakeLists.txt": "sl_add_library(core LINK sl_util ROOMS low\n high)\n",
+                "src/core/CMakeLists.txt": "sl_add_library(core LINK sl_util SUBFOLDERS low\n high)\n",
             }.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text)
             libraries = structure.read_libraries(root)
         self.assertEqual(list(libraries), ["util", "core"])
         self.assertEqual(libraries["core"].links, ["util"])
-        self.assertEqual(libraries["core"].rooms, ["core/low", "core/high"])
+        self.assertEqual(libraries["core"].subfolders, ["core/low", "core/high"])
 
     def test_a_library_may_use_what_its_links_may(self):
         self.assertEqual(structure.may_use(LIBRARIES, "codec"), {"util", "core"})
@@ -59,7 +59,7 @@ class Includes(unittest.TestCase):
                    for name, text in files.items()}
         return structure.wrong_includes(sources, LIBRARIES)
 
-    def test_links_and_rooms_go_one_way(self):
+    def test_links_and_subfolders_go_one_way(self):
         self.assertEqual(self.judge(src__codec__a_c='#include "util/str.h"\n'), [])
         self.assertEqual(self.judge(src__core__high__a_c='#include "core/low/b.h"\n'), [])
         self.assertNotEqual(self.judge(src__core__low__a_c='#include "core/high/b.h"\n'), [])
@@ -68,7 +68,7 @@ class Includes(unittest.TestCase):
         self.assertNotEqual(self.judge(src__util__a_c='#include "core/low/b.h"\n'), [])
         self.assertNotEqual(self.judge(src__codec__a_c='#include "kube/b.h"\n'), [])
 
-    def test_rooms_of_a_library_include_each_other_in_no_circle(self):
+    def test_subfolders_of_a_library_include_each_other_in_no_circle(self):
         self.assertNotEqual(self.judge(src__kube__r__a_c='#include "kube/s/b.h"\n',
                                        src__kube__s__b_c='#include "kube/r/a.h"\n'), [])
 
@@ -81,7 +81,7 @@ class Includes(unittest.TestCase):
         self.assertEqual(self.judge(src__kube__a_c='#include "sliced/low.h"\n', **face), [])
         self.assertNotEqual(self.judge(src__kube__a_c='#include "core/low/low.h"\n', **face), [])
 
-    def test_a_public_header_is_of_the_room_that_defines_its_functions(self):
+    def test_a_public_header_is_of_the_subfolder_that_defines_its_functions(self):
         face = {"include__sliced__high_h": "int sl_high(void);\n",
                 "src__core__high__in__high_c": "int sl_high(void)\n{\n    return 1;\n}\n"}
         use = '#include "sliced/high.h"\n'
@@ -89,7 +89,7 @@ class Includes(unittest.TestCase):
         self.assertEqual(self.judge(src__core__high__in__a_c=use, **face), [])
         self.assertEqual(self.judge(src__core__high__a_c=use, **face), [])
 
-    def test_a_public_header_is_of_one_room(self):
+    def test_a_public_header_is_of_one_subfolder(self):
         self.assertNotEqual(self.judge(
             include__sliced__a_h="int sl_low(void);\nint sl_high(void);\n",
             src__core__low__a_c="int sl_low(void)\n{\n}\n",
@@ -97,7 +97,7 @@ class Includes(unittest.TestCase):
 
 
 class Calls(unittest.TestCase):
-    def test_rooms_call_downward(self):
+    def test_subfolders_call_downward(self):
         down = graph_of("core/low/a defines x\ncore/high/b defines y needs x")
         self.assertEqual(structure.wrong_calls(down, LIBRARIES), [])
         up = graph_of("core/low/a defines x needs y\ncore/high/b defines y")
@@ -112,26 +112,26 @@ class Calls(unittest.TestCase):
         circle = "kube/a defines x needs z\nkube/b defines y needs x\nkube/c defines z needs y"
         self.assertEqual(self.judge(circle), ["circle of files: kube/a.c kube/b.c kube/c.c"])
 
-    def test_rooms_of_a_library_form_no_circle(self):
+    def test_subfolders_of_a_library_form_no_circle(self):
         self.assertEqual(self.judge("kube/r/a defines x needs y\nkube/s/b defines y needs z\n"
                                     "kube/r/c defines z"),
-                         ["circle of rooms: kube/r kube/s"])
+                         ["circle of subfolders: kube/r kube/s"])
 
 
-class Rooms(unittest.TestCase):
+class Subfolders(unittest.TestCase):
     def judge(self, sources, notes):
-        # the rooms of LIBRARIES, so that only what a test adds is said of
-        base = {f"src/{room}/a.c": "" for room in ("core/low", "core/high", "core/high/in")}
+        # the subfolders of LIBRARIES, so that only what a test adds is said of
+        base = {f"src/{subfolder}/a.c": "" for subfolder in ("core/low", "core/high", "core/high/in")}
         told = {"util", "core", "codec", "kube", "core/low", "core/high", "core/high/in"}
-        return structure.wrong_rooms(base | sources, LIBRARIES, told | notes)
+        return structure.wrong_subfolders(base | sources, LIBRARIES, told | notes)
 
-    def test_a_room_has_fewer_than_twenty_files_of_fewer_than_700_lines(self):
+    def test_a_subfolder_has_fewer_than_twenty_files_of_fewer_than_700_lines(self):
         self.assertEqual(self.judge({"src/kube/a.c": "\n" * 699}, set()), [])
         self.assertEqual(len(self.judge({"src/kube/a.c": "\n" * 700}, set())), 1)
         self.assertEqual(self.judge({f"src/kube/{i}.c": "" for i in range(19)}, set()), [])
         self.assertEqual(len(self.judge({f"src/kube/{i}.c": "" for i in range(20)}, set())), 1)
 
-    def test_a_new_room_says_what_it_is_for(self):
+    def test_a_new_subfolder_says_what_it_is_for(self):
         self.assertEqual(self.judge({"src/kube/new/a.c": ""}, {"kube/new"}), [])
         self.assertEqual(self.judge({"src/kube/new/a.c": ""}, set()),
                          ["src/kube/new: has no README.md that says what it is for"])
@@ -140,8 +140,8 @@ class Rooms(unittest.TestCase):
         self.assertEqual(len(self.judge({"src/newcomer/a.c": ""}, {"newcomer"})), 1)
         self.assertEqual(len(self.judge({"src/core/new/a.c": ""}, {"core/new"})), 1)
 
-    def test_a_room_that_is_gone_leaves_the_order(self):
-        gone = structure.wrong_rooms({}, {"core": structure.Library("core", [], ["core/low"])},
+    def test_a_subfolder_that_is_gone_leaves_the_order(self):
+        gone = structure.wrong_subfolders({}, {"core": structure.Library("core", [], ["core/low"])},
                                      {"core"})
         self.assertEqual(gone, ["src/core/low: is not there, but in src/core/CMakeLists.txt"])
 

@@ -76,7 +76,7 @@ static void note_keys(const struct sl_cut_node *node, struct sl_cut_drain *drain
     }
     drain->n_keys = 0;
     for (unsigned p = 0; p < from->n_pools; p++) {
-        bool all = node->single || node->shares || from->pool[p].kind != SL_KIND_MIG;
+        bool all = node->single || node->shares || !sl_kinds[from->pool[p].kind].instance;
         if (all || (pools >> p & 1) != 0) {
             drain->key[drain->n_keys] = from->pool[p].key;
             drain->n_keys++;

@@ -214,8 +214,8 @@ static int64_t allocatable(const struct sl_node *node, const struct sl_mig_model
     for (unsigned i = 0; i < node->n_pools; i++) {
         const struct sl_pool *pool = &node->pool[i];
         bool same = p == SL_MIG_PROFILES_MAX
-                        ? pool->kind == SL_KIND_WHOLE
-                        : pool->kind == SL_KIND_MIG && pool->profile == &model->profiles[p];
+                        ? sl_kinds[pool->kind].whole
+                        : sl_kinds[pool->kind].instance && pool->profile == &model->profiles[p];
         sum += same ? pool->capacity : 0;
     }
     return sum;

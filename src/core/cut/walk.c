@@ -12,14 +12,11 @@ static uint64_t ask_key(const struct sl_cut_pod *wanting, const struct sl_ask *a
     struct {
         uint64_t has_room;
         uint64_t constraints;
-        uint64_t item[SL_ASK_ITEMS_MAX][3];
+        uint64_t item[SL_ASK_ITEMS_MAX][SL_ITEM_WORDS];
     } text = {.has_room = wanting->has_room + 2 * wanting->made,
               .constraints = pod->constraints == NULL ? 0 : pod->constraints->digest};
     for (unsigned i = 0; i < ask->n; i++) {
-        const struct sl_ask_item *item = &ask->item[i];
-        text.item[i][0] = item->key;
-        text.item[i][1] = (uint64_t)item->each << 32 | (uint64_t)item->count;
-        text.item[i][2] = (uint64_t)(uint32_t)item->least_mib << 32 | (uint32_t)item->memory_mib;
+        sl_item_words(&ask->item[i], text.item[i]);
     }
     return sl_hash((const char *)&text, sizeof(text.has_room) + sizeof(text.constraints) +
                                             ask->n * sizeof(text.item[0]));

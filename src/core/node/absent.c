@@ -90,7 +90,7 @@ static void from_count(struct sl_draft *draft)
     const struct sl_draft_labels *labels = &draft->labels;
     const struct sl_str gpu = SL_STR("nvidia.com/gpu");
     if (draft->n_pools == 1 && draft->n_absent == 0 && !labels->sharing && !draft->dynamic_mig &&
-        draft->pool[0].pool.kind == SL_KIND_WHOLE && sl_str_eq(draft->pool[0].resource, gpu)) {
+        sl_kinds[draft->pool[0].pool.kind].whole && sl_str_eq(draft->pool[0].resource, gpu)) {
         add(draft, gpu, labels->count, 1);
     }
 }

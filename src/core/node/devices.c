@@ -323,7 +323,7 @@ static bool nos_fill(struct sl_draft *draft, unsigned device)
 static void nos_settle_rest(struct sl_draft *draft)
 {
     for (unsigned i = 0; i < draft->n_pools; i++) {
-        if (!draft->pool[i].on_instances && draft->pool[i].pool.kind != SL_KIND_MEMORY) {
+        if (!draft->pool[i].on_instances && !sl_kinds[draft->pool[i].pool.kind].memory) {
             return;
         }
     }
@@ -361,13 +361,11 @@ static void settle_single(struct sl_draft *draft)
         all = all && draft->device[i].device.mig;
     }
     for (unsigned i = 0; all && i < draft->n_pools; i++) {
-        struct sl_pool *pool = &draft->pool[i].pool;
-        if (pool->kind == SL_KIND_WHOLE || draft->pool[i].vague) {
-            pool->kind = SL_KIND_MIG;
-            draft->pool[i].vague = false;
-        }
-        if (pool->kind != SL_KIND_MEMORY) {
-            draft->pool[i].on_instances = true;
+        struct sl_draft_pool *pool = &draft->pool[i];
+        const struct sl_kind_row *kind = &sl_kinds[pool->pool.kind];
+        pool->on_instances = pool->on_instances || !kind->memory;
+        if (kind->whole || pool->vague) {
+            sl_draft_unshare(pool);
         }
     }
 }

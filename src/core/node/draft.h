@@ -86,7 +86,6 @@ struct sl_draft {
     char problem_text[SL_NODE_PROBLEM_MAX];
     unsigned n_labels; /* the first n labels of the facts are kept */
     unsigned n_taints;
-    size_t site_text; /* bytes of labels and taints to copy */
     struct sl_host host;
 };
 
@@ -107,6 +106,9 @@ int64_t sl_draft_units(struct sl_draft *draft, const char *list, const struct sl
  * ".shared" before their end. */
 struct sl_str sl_draft_key(char out[SL_DRAFT_KEY_MAX], struct sl_str profile, const char *end);
 
+/* Takes the pool's units for GPUs or instances of their own: nobody shares them. */
+void sl_draft_unshare(struct sl_draft_pool *pool);
+
 /* Reads labels and pools. -1 with *err set beyond SL_NODE_POOLS_MAX. */
 int sl_draft_read(struct sl_draft *draft, struct sl_error *err);
 
@@ -121,10 +123,9 @@ void sl_draft_partition(struct sl_draft *draft);
 /* Notes whether the node is as sliced.dev/cut-devices says. */
 void sl_draft_follows(struct sl_draft *draft, bool follows);
 
-/* Labels, taints and allocatable beside GPUs (site.c): counts the parts to keep, tells their size,
- * and copies them to the memory behind the node. */
+/* Labels, taints and allocatable beside GPUs (site.c): counts the parts to keep, and packs them for
+ * the node. */
 void sl_draft_site(struct sl_draft *draft);
-size_t sl_draft_site_words(const struct sl_draft *draft);
 struct sl_pack;
 void sl_draft_site_pack(const struct sl_draft *draft, struct sl_node *node, struct sl_pack *at);
 

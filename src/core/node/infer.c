@@ -40,7 +40,7 @@ static int64_t replicated_things(struct sl_draft *draft, struct sl_draft_pool *p
  * when unknown. Adds a problem when labels contradict. */
 static int64_t pool_things(struct sl_draft *draft, struct sl_draft_pool *pool)
 {
-    if (pool->pool.kind == SL_KIND_REPLICA) {
+    if (sl_kinds[pool->pool.kind].replica) {
         return replicated_things(draft, pool);
     }
     return pool->pool.capacity;
@@ -275,7 +275,7 @@ static struct survey survey_of(struct sl_draft *draft)
         if (pool->on_instances) {
             survey.instances = true;
             survey.slices = survey.slices || pool->pool.slices;
-        } else if (pool->pool.kind == SL_KIND_MEMORY) {
+        } else if (sl_kinds[pool->pool.kind].memory) {
             survey.memory = true;
         } else {
             int64_t things = pool_things(draft, pool);

@@ -94,7 +94,7 @@ static int64_t thing_mib(struct sl_draft *draft, const struct sl_draft_pool *poo
         /* Nothing is known of some GPUs, and nothing tells of which. */
         bool more = pool->label_count > 0 && pool->label_count < pool->pool.capacity;
         bool unnamed = draft->n_devices > 0 && draft->device[draft->n_devices - 1].unnamed;
-        return pool->pool.kind == SL_KIND_WHOLE && (more || unnamed) ? 0 : gpu_mib(draft);
+        return sl_kinds[pool->pool.kind].whole && (more || unnamed) ? 0 : gpu_mib(draft);
     }
     const struct sl_mig_profile *profile = pool->pool.profile;
     const char *why = profile == NULL ? NULL : contradiction(pool->label_mib, profile->memory_gb);
@@ -113,8 +113,8 @@ void sl_draft_memory(struct sl_draft *draft)
     for (unsigned i = 0; i < draft->n_pools; i++) {
         struct sl_draft_pool *pool = &draft->pool[i];
         struct sl_pool *p = &pool->pool;
-        bool replica = p->kind == SL_KIND_REPLICA;
-        if (p->kind == SL_KIND_MEMORY) {
+        bool replica = sl_kinds[p->kind].replica;
+        if (sl_kinds[p->kind].memory) {
             p->spans = draft->labels.spans;
             continue;
         }

@@ -151,11 +151,6 @@ static bool shows_planned(const struct sl_draft *draft)
     return follows && (!reported || reports_agree(&planned, draft));
 }
 
-static size_t text_size(struct sl_str text)
-{
-    return text.len == 0 ? 0 : text.len + 1;
-}
-
 /* A text that is longer than any UID counts as none. */
 static struct sl_str uid_of(const struct sl_draft *draft)
 {
@@ -184,57 +179,46 @@ static struct sl_str address_of(const struct sl_draft *draft)
     return at == NULL ? (struct sl_str){NULL, 0} : at->address;
 }
 
-/* Bytes of all parts but text. */
-static size_t words_of(const struct sl_draft *draft)
-{
-    return sizeof(struct sl_node) + draft->n_devices * sizeof(struct sl_device) +
-           draft->n_instances * sizeof(struct sl_instance) +
-           draft->n_pools * sizeof(struct sl_pool) + draft->n_absent * sizeof(struct sl_absent) +
-           sl_draft_site_words(draft);
-}
-
-static size_t size_of(const struct sl_draft *draft)
-{
-    size_t size = words_of(draft) + draft->site_text;
-    size +=
-        text_size(draft->facts->name) + text_size(draft->labels.product) + draft->problem.len + 1;
-    size += text_size(uid_of(draft)) + text_size(address_of(draft));
-    size += text_size(draft->partition.wanted) + text_size(draft->partition.applied) +
-            text_size(draft->partition.cut) + text_size(draft->partition.cut_text);
-    for (unsigned i = 0; i < draft->n_devices; i++) {
-        size += text_size(draft->device[i].uuid) + text_size(draft->device[i].product);
-    }
-    for (unsigned i = 0; i < draft->n_pools; i++) {
-        size += text_size(draft->pool[i].resource);
-    }
-    return size;
-}
-
-static const char *put_text(char **at, struct sl_str text)
-{
-    if (text.len == 0) {
-        return NULL;
-    }
-    char *start = *at;
-    memcpy(start, text.s, text.len);
-    start[text.len] = '\0';
-    *at += text.len + 1;
-    return start;
-}
-
-static void copy_devices(struct sl_node *node, const struct sl_draft *draft, char **at)
+static void pack_devices(const struct sl_draft *draft, struct sl_node *node, struct sl_pack *at)
 {
     node->model = draft->n_devices > 0 ? draft->device[0].device.model : draft->model;
     for (unsigned i = 0; i < draft->n_devices; i++) {
         const struct sl_draft_device *from = &draft->device[i];
-        node->device[i] = from->device;
-        node->device[i].uuid = put_text(at, from->uuid);
-        const char *product = from->unnamed ? NULL : node->product;
-        node->device[i].product = from->product.len > 0 ? put_text(at, from->product) : product;
-        if (from->device.model != node->model) {
+        struct sl_device device = from->device;
+        device.uuid = sl_pack_str(at, from->uuid, NULL);
+        device.product = sl_pack_str(at, from->product, from->unnamed ? NULL : node->product);
+        if (device.model != node->model) {
             node->model = NULL;
         }
+        if (node->device != NULL) {
+            node->device[i] = device;
+        }
     }
+}
+
+static void pack_pools(const struct sl_draft *draft, struct sl_node *node, struct sl_pack *at)
+{
+    for (unsigned i = 0; i < draft->n_pools; i++) {
+        struct sl_pool pool = draft->pool[i].pool;
+        pool.resource = sl_pack_str(at, draft->pool[i].resource, NULL);
+        if (node->pool != NULL) {
+            node->pool[i] = pool;
+        }
+    }
+}
+
+static void pack_texts(const struct sl_draft *draft, struct sl_node *node, struct sl_pack *at)
+{
+    const struct sl_draft_partition *partition = &draft->partition;
+    node->name = sl_pack_str(at, draft->facts->name, NULL);
+    node->uid = sl_pack_str(at, uid_of(draft), NULL);
+    node->address = sl_pack_str(at, address_of(draft), NULL);
+    node->product = sl_pack_str(at, draft->labels.product, NULL);
+    node->problem = sl_pack_str(at, (struct sl_str){draft->problem.out, draft->problem.len}, NULL);
+    node->partition.wanted = sl_pack_str(at, partition->wanted, NULL);
+    node->partition.applied = sl_pack_str(at, partition->applied, NULL);
+    node->partition.cut = sl_pack_str(at, partition->cut, NULL);
+    node->partition.cut_text = sl_pack_str(at, partition->cut_text, NULL);
 }
 
 /* Copies instances sorted by device, then start; the draft has them by device. */
@@ -252,13 +236,11 @@ static void copy_instances(struct sl_node *node, const struct sl_draft *draft)
     }
 }
 
-static struct sl_node *build(const struct sl_draft *draft)
+/* Returns NULL while the pack counts. */
+static struct sl_node *pack(const struct sl_draft *draft, struct sl_pack *at)
 {
-    struct sl_node *node = malloc(size_of(draft));
-    if (node == NULL) {
-        return NULL;
-    }
-    *node = (struct sl_node){
+    struct sl_node *node = sl_pack_words(at, sizeof(*node));
+    struct sl_node made = {
         .layout = draft->layout,
         .dynamic_mig = draft->dynamic_mig,
         .partition = draft->partition.known,
@@ -267,32 +249,28 @@ static struct sl_node *build(const struct sl_draft *draft)
         .n_pools = (uint16_t)draft->n_pools,
         .n_absent = (uint16_t)draft->n_absent,
     };
-    atomic_init(&node->refs, 1);
-    node->device = (struct sl_device *)(node + 1);
-    node->instance = (struct sl_instance *)(node->device + draft->n_devices);
-    node->pool = (struct sl_pool *)(node->instance + draft->n_instances);
-    node->absent = (struct sl_absent *)(node->pool + draft->n_pools);
-    memcpy(node->absent, draft->absent, draft->n_absent * sizeof(draft->absent[0]));
-    struct sl_pack site = {(char *)(node->absent + draft->n_absent),
-                           (char *)node + words_of(draft)};
-    sl_draft_site_pack(draft, node, &site);
-    char *at = site.text;
-    node->name = put_text(&at, draft->facts->name);
-    node->uid = put_text(&at, uid_of(draft));
-    node->address = put_text(&at, address_of(draft));
-    node->product = put_text(&at, draft->labels.product);
-    node->problem = put_text(&at, (struct sl_str){draft->problem.out, draft->problem.len});
-    node->partition.wanted = put_text(&at, draft->partition.wanted);
-    node->partition.applied = put_text(&at, draft->partition.applied);
-    node->partition.cut = put_text(&at, draft->partition.cut);
-    node->partition.cut_text = put_text(&at, draft->partition.cut_text);
-    copy_devices(node, draft, &at);
-    copy_instances(node, draft);
-    for (unsigned i = 0; i < draft->n_pools; i++) {
-        node->pool[i] = draft->pool[i].pool;
-        node->pool[i].resource = put_text(&at, draft->pool[i].resource);
+    made.device = sl_pack_words(at, draft->n_devices * sizeof(*made.device));
+    made.instance = sl_pack_words(at, draft->n_instances * sizeof(*made.instance));
+    made.pool = sl_pack_words(at, draft->n_pools * sizeof(*made.pool));
+    made.absent = sl_pack_words(at, draft->n_absent * sizeof(*made.absent));
+    sl_draft_site_pack(draft, &made, at);
+    pack_texts(draft, &made, at);
+    pack_devices(draft, &made, at);
+    pack_pools(draft, &made, at);
+    if (node != NULL) {
+        copy_instances(&made, draft);
+        memcpy(made.absent, draft->absent, draft->n_absent * sizeof(draft->absent[0]));
+        memcpy((void *)node, (const void *)&made, offsetof(struct sl_node, refs));
+        atomic_init(&node->refs, 1);
     }
     return node;
+}
+
+static struct sl_node *build(const struct sl_draft *draft)
+{
+    struct sl_pack at = {0};
+    (void)pack(draft, &at);
+    return sl_pack_allocate(&at) ? pack(draft, &at) : NULL;
 }
 
 static bool name_is_good(struct sl_str name, struct sl_error *err)

@@ -4,10 +4,10 @@
 bool sl_pool_on_instances(const struct sl_node *node, unsigned pool)
 {
     const struct sl_pool *p = &node->pool[pool];
-    if (p->kind == SL_KIND_MIG || p->profile != NULL || p->slices) {
+    if (sl_kinds[p->kind].instance || p->profile != NULL || p->slices) {
         return true;
     }
-    for (unsigned i = 0; p->kind == SL_KIND_REPLICA && i < node->n_instances; i++) {
+    for (unsigned i = 0; sl_kinds[p->kind].replica && i < node->n_instances; i++) {
         if (node->instance[i].pool == pool) {
             return true;
         }
@@ -28,7 +28,7 @@ int32_t sl_node_instance_units(const struct sl_node *node, unsigned instance)
     if (own->slices > 0) {
         return own->slices;
     }
-    return pool->kind == SL_KIND_REPLICA ? pool->replicas : 1;
+    return sl_kinds[pool->kind].replica ? pool->replicas : 1;
 }
 
 int64_t sl_node_unit_mib(const struct sl_node *node, unsigned pool, int device, int instance)

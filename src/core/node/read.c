@@ -135,6 +135,17 @@ static bool is_shared(const struct sl_draft_labels *labels, int64_t units)
            (labels->exact || units > SL_DRAFT_GPUS_MAX || units / 4 >= labels->count);
 }
 
+void sl_draft_unshare(struct sl_draft_pool *pool)
+{
+    pool->pool.kind = pool->on_instances ? SL_KIND_MIG : SL_KIND_WHOLE;
+    pool->vague = false;
+}
+
+static void share(struct sl_draft_pool *pool)
+{
+    pool->pool.kind = SL_KIND_REPLICA;
+}
+
 /* Judges nvidia.com/gpu and nvidia.com/gpu.shared, whose meaning depends on the strategy. */
 static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, bool shared)
 {
@@ -145,12 +156,12 @@ static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, 
         pool->on_instances = true;
         pool->profile = labels->mig_profile;
         pool->label_mib = labels->instance_mib;
-        pool->pool.kind = SL_KIND_MIG;
+        sl_draft_unshare(pool);
     }
     if (shared || labels->sharing) {
-        pool->pool.kind = SL_KIND_REPLICA;
+        share(pool);
     } else if (!pool->on_instances && is_shared(labels, pool->pool.capacity)) {
-        pool->pool.kind = SL_KIND_REPLICA;
+        share(pool);
         pool->vague = true;
     }
 }
@@ -165,7 +176,7 @@ static void judge_profile(struct sl_draft *draft, struct sl_draft_pool *pool)
         replicas_told(sl_draft_number(labels, sl_draft_key(key, pool->profile, ".replicas")));
     pool->label_mib = sl_draft_memory_label(draft, sl_draft_key(key, pool->profile, ".memory"));
     if (pool->label_replicas > 0) {
-        pool->pool.kind = SL_KIND_REPLICA;
+        share(pool);
     }
 }
 
@@ -203,7 +214,7 @@ static void add_pool(struct sl_draft *draft, const struct sl_pair *pair,
         judge_slices(pool, resource->slice_gb);
     } else if (resource->profile.len > 0) {
         judge_profile(draft, pool);
-    } else if (resource->kind != SL_KIND_MEMORY) {
+    } else if (!sl_kinds[resource->kind].memory) {
         judge_gpu(draft, pool, resource->shared);
     }
 }
@@ -258,8 +269,7 @@ static void judge_twins(struct sl_draft *draft)
         name.len -= shared.len;
         for (unsigned k = 0; k < draft->n_pools; k++) {
             if (sl_str_eq(draft->pool[k].resource, name)) {
-                draft->pool[k].pool.kind =
-                    draft->pool[k].on_instances ? SL_KIND_MIG : SL_KIND_WHOLE;
+                sl_draft_unshare(&draft->pool[k]);
             }
         }
     }

@@ -24,7 +24,6 @@ static void count_labels(struct sl_draft *draft)
     const struct sl_pair *pair = draft->facts->labels;
     for (; pair != NULL && draft->n_labels < SL_NODE_LABELS_MAX; pair = pair->next) {
         draft->n_labels++;
-        draft->site_text += sl_pack_text_size(pair->key.s) + sl_pack_text_size(pair->value.s);
     }
     if (pair != NULL) {
         sl_draft_problem(draft, "metadata.labels: more than ");
@@ -38,7 +37,6 @@ static void count_taints(struct sl_draft *draft)
     const struct sl_taint_facts *taint = draft->facts->taints;
     for (; taint != NULL && draft->n_taints < SL_NODE_TAINTS_MAX; taint = taint->next) {
         draft->n_taints++;
-        draft->site_text += sl_pack_text_size(taint->key.s) + sl_pack_text_size(taint->value.s);
     }
     if (taint != NULL) {
         sl_draft_problem(draft, "spec.taints: more than ");
@@ -51,7 +49,6 @@ void sl_draft_site(struct sl_draft *draft)
 {
     draft->n_labels = 0;
     draft->n_taints = 0;
-    draft->site_text = 0;
     count_labels(draft);
     count_taints(draft);
     draft->host = (struct sl_host){
@@ -59,11 +56,6 @@ void sl_draft_site(struct sl_draft *draft)
         .memory_bytes = allocatable(draft, SL_STR("memory"), sl_quantity_ceil),
         .pods = allocatable(draft, SL_STR("pods"), sl_quantity_ceil),
     };
-}
-
-size_t sl_draft_site_words(const struct sl_draft *draft)
-{
-    return draft->n_labels * sizeof(struct sl_label) + draft->n_taints * sizeof(struct sl_taint);
 }
 
 /* ---- filling in ---- */
@@ -81,14 +73,18 @@ static const char *text_or_empty(struct sl_pack *at, struct sl_str text)
 
 static void pack_labels(const struct sl_draft *draft, struct sl_node *node, struct sl_pack *at)
 {
-    struct sl_label *label = (struct sl_label *)(void *)at->words;
+    struct sl_label *label = sl_pack_words(at, draft->n_labels * sizeof(*label));
     const struct sl_pair *pair = draft->facts->labels;
     for (unsigned i = 0; i < draft->n_labels; i++, pair = pair->next) {
-        label[i].key = text_or_empty(at, pair->key);
-        label[i].value = text_or_empty(at, pair->value);
+        struct sl_label one = {.key = text_or_empty(at, pair->key)};
+        one.value = text_or_empty(at, pair->value);
+        if (label != NULL) {
+            label[i] = one;
+        }
     }
-    at->words += draft->n_labels * sizeof(*label);
-    qsort(label, draft->n_labels, sizeof(*label), by_key);
+    if (label != NULL) {
+        qsort(label, draft->n_labels, sizeof(*label), by_key);
+    }
     node->label = label;
     node->n_labels = (uint16_t)draft->n_labels;
 }
@@ -103,12 +99,15 @@ static enum sl_taint_effect effect_of(struct sl_str text)
 
 static void pack_taints(const struct sl_draft *draft, struct sl_node *node, struct sl_pack *at)
 {
-    struct sl_taint *taint = (struct sl_taint *)(void *)at->words;
+    struct sl_taint *taint = sl_pack_words(at, draft->n_taints * sizeof(*taint));
     const struct sl_taint_facts *from = draft->facts->taints;
     for (unsigned i = 0; i < draft->n_taints; i++, from = from->next) {
-        taint[i] = (struct sl_taint){.key = text_or_empty(at, from->key),
-                                     .value = text_or_empty(at, from->value),
-                                     .effect = (uint8_t)effect_of(from->effect)};
+        struct sl_taint one = {.key = text_or_empty(at, from->key)};
+        one.value = text_or_empty(at, from->value);
+        one.effect = (uint8_t)effect_of(from->effect);
+        if (taint != NULL) {
+            taint[i] = one;
+        }
     }
     node->taint = taint;
     node->n_taints = (uint16_t)draft->n_taints;
@@ -144,6 +143,8 @@ void sl_draft_site_pack(const struct sl_draft *draft, struct sl_node *node, stru
     pack_taints(draft, node, at);
     node->host = draft->host;
     node->unschedulable = draft->facts->unschedulable;
-    node->site_digest = digest(node);
-    node->own_digest = digest_labels(node, true, node->site_digest);
+    if (node->label != NULL) {
+        node->site_digest = digest(node);
+        node->own_digest = digest_labels(node, true, node->site_digest);
+    }
 }

@@ -97,9 +97,9 @@ static bool tie_countable(struct sl_draft *draft, unsigned index)
     struct base base = base_of(draft, index);
     int64_t units = pool->pool.capacity;
     if (pool->vague && (units == base.all || units == base.healthy)) {
-        pool->pool.kind = SL_KIND_WHOLE; /* the annotation names them all */
+        sl_draft_unshare(pool); /* the annotation names them all */
     }
-    if (pool->pool.kind != SL_KIND_REPLICA || pool->pool.slices) {
+    if (!sl_kinds[pool->pool.kind].replica || pool->pool.slices) {
         return base.all > 0 && (units == base.all || units == base.healthy);
     }
     int64_t replicas = replicas_of(units, base, pool->label_replicas);
@@ -213,7 +213,7 @@ static bool is_ambiguous(const struct sl_draft *draft)
     unsigned plain = 0;
     for (unsigned i = 0; i < draft->n_pools; i++) {
         const struct sl_draft_pool *pool = &draft->pool[i];
-        plain += !pool->on_instances && pool->pool.kind != SL_KIND_MEMORY;
+        plain += !pool->on_instances && !sl_kinds[pool->pool.kind].memory;
     }
     return plain > 1;
 }
@@ -226,7 +226,7 @@ static void say_untied(struct sl_draft *draft, unsigned index)
     }
     const struct sl_draft_pool *pool = &draft->pool[index];
     sl_draft_problem_count(draft, pool->resource, pool->pool.capacity, " allocatable");
-    if (pool->pool.kind == SL_KIND_MEMORY && draft->gpu_count > 0) {
+    if (sl_kinds[pool->pool.kind].memory && draft->gpu_count > 0) {
         sl_text_puts(&draft->problem, " on ");
         sl_text_i64(&draft->problem, draft->gpu_count);
     }
@@ -276,7 +276,7 @@ void sl_draft_tie(struct sl_draft *draft)
     tie_instances_to_pools(draft);
     for (unsigned i = 0; i < draft->n_pools; i++) {
         struct sl_draft_pool *pool = &draft->pool[i];
-        bool memory = pool->pool.kind == SL_KIND_MEMORY;
+        bool memory = sl_kinds[pool->pool.kind].memory;
         if (ambiguous && !memory && !pool->on_instances) {
             continue;
         }

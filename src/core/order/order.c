@@ -71,17 +71,19 @@ static int compare_hrrn(const struct sl_order_config *config, const struct sl_or
     return order != 0 ? order : (p < q) - (p > q);
 }
 
+const char *const sl_order_words[SL_ORDER_KINDS + 1] = {
+    [SL_ORDER_FIFO] = "fifo", [SL_ORDER_SJF] = "sjf",         [SL_ORDER_P] = "p",
+    [SL_ORDER_HRRN] = "hrrn", [SL_ORDER_BOUNDED] = "bounded",
+};
+
 static const struct row {
-    const char *name;
     int (*compare)(const struct sl_order_config *config, const struct sl_order_item *a,
                    const struct sl_order_item *b, int64_t now_us);
     bool changes; /* with time */
 } rows[SL_ORDER_KINDS] = {
-    [SL_ORDER_FIFO] = {"fifo", compare_fifo, false},
-    [SL_ORDER_SJF] = {"sjf", compare_sjf, false},
-    [SL_ORDER_P] = {"p", compare_p, false},
-    [SL_ORDER_HRRN] = {"hrrn", compare_hrrn, true},
-    [SL_ORDER_BOUNDED] = {"bounded", compare_sjf, false},
+    [SL_ORDER_FIFO] = {compare_fifo, false},   [SL_ORDER_SJF] = {compare_sjf, false},
+    [SL_ORDER_P] = {compare_p, false},         [SL_ORDER_HRRN] = {compare_hrrn, true},
+    [SL_ORDER_BOUNDED] = {compare_sjf, false},
 };
 
 void sl_order_defaults(struct sl_order_config *config)
@@ -94,13 +96,13 @@ void sl_order_defaults(struct sl_order_config *config)
 
 const char *sl_order_name(enum sl_order_kind kind)
 {
-    return rows[kind].name;
+    return sl_order_words[kind];
 }
 
 bool sl_order_parse(struct sl_str name, enum sl_order_kind *out)
 {
     for (unsigned i = 0; i < SL_ORDER_KINDS; i++) {
-        if (sl_str_eq(name, sl_str_of(rows[i].name))) {
+        if (sl_str_eq(name, sl_str_of(sl_order_words[i]))) {
             *out = (enum sl_order_kind)i;
             return true;
         }

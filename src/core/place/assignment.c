@@ -187,14 +187,8 @@ static int64_t share_of(const struct sl_ask_item *item, int64_t first)
 static bool amount_allowed(const struct sl_pool *pool, const struct sl_ask_item *item,
                            int64_t amount, int64_t *share)
 {
-    switch (pool->kind) {
-    case SL_KIND_WHOLE:
-    case SL_KIND_MIG:
-        return amount == 1;
-    case SL_KIND_REPLICA:
+    if (!sl_kinds[pool->kind].memory) {
         return amount <= pool->replicas;
-    case SL_KIND_MEMORY:
-        break;
     }
     *share = *share == 0 ? share_of(item, amount) : *share;
     return amount == *share;

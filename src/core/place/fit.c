@@ -40,7 +40,7 @@ static int64_t single_partitionable(const struct sl_scratch *scratch,
     const struct sl_mig_model *model = node->model;
     const struct sl_mig_layout nothing = {0};
     int64_t most = -1;
-    if (item->kind != SL_KIND_WHOLE || model == NULL) {
+    if (!sl_kinds[item->kind].whole || model == NULL) {
         return -1;
     }
     for (unsigned i = 0; i < model->n_profiles; i++) {
@@ -108,13 +108,13 @@ static int64_t partitionable(const struct sl_scratch *scratch, const struct sl_a
     if (node->partition.single && node->partition.actuator != SL_ACTUATOR_NONE) {
         return single_partitionable(scratch, item, empty);
     }
-    if (node->partition.mig_mode && item->kind == SL_KIND_WHOLE) {
+    if (node->partition.mig_mode && sl_kinds[item->kind].whole) {
         return whole_partitionable(scratch, item, empty);
     }
     if (node->partition.actuator == SL_ACTUATOR_NOS_MPS) {
-        return item->kind == SL_KIND_REPLICA ? sliceable(scratch, item, empty) : -1;
+        return sl_kinds[item->kind].replica ? sliceable(scratch, item, empty) : -1;
     }
-    if (!node->dynamic_mig || item->kind != SL_KIND_MIG) {
+    if (!node->dynamic_mig || !sl_kinds[item->kind].instance) {
         return -1;
     }
     const struct sl_mig_model *model = NULL;
@@ -260,8 +260,7 @@ static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl
         }
         return v;
     }
-    if (node->pool[pool].kind == SL_KIND_MEMORY && item->count <= room->capacity &&
-        room->most > 0) {
+    if (sl_kinds[node->pool[pool].kind].memory && item->count <= room->capacity && room->most > 0) {
         v.reason = SL_REASON_EXCEEDS_DEVICE;
         v.largest = room->most;
         return v;
@@ -298,10 +297,10 @@ static enum sl_reason not_now_reason(const struct sl_scratch *scratch, unsigned 
         return SL_REASON_INSUFFICIENT;
     }
     int64_t more = 0;
-    if (p->kind == SL_KIND_MEMORY && room.free >= count) {
+    if (sl_kinds[p->kind].memory && room.free >= count) {
         return SL_REASON_FRAGMENTED;
     }
-    if (p->kind == SL_KIND_WHOLE && p->on_devices) {
+    if (sl_kinds[p->kind].whole && p->on_devices) {
         more = devices_in_pieces(scratch);
     }
     if (more > 0 && room.free + more >= count) {
@@ -352,7 +351,7 @@ static bool fits_by_asks(const struct sl_view *view, const struct sl_ask_item *i
 static struct sl_verdict not_now(const struct sl_scratch *scratch, const struct sl_ask_item *item,
                                  unsigned pool)
 {
-    bool memory = scratch->view->node->pool[pool].kind == SL_KIND_MEMORY;
+    bool memory = sl_kinds[scratch->view->node->pool[pool].kind].memory;
     struct sl_room room = sl_scratch_room(scratch, pool, memory ? item : NULL, false);
     struct sl_verdict v = {
         .asked = item->count,
@@ -491,8 +490,9 @@ static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
         if (verdict == NULL) {
             return fits;
         }
-        enum sl_kind kind = fits ? SL_KIND_WHOLE : view->node->pool[pool].kind;
-        bool plain = kind == SL_KIND_MIG || kind == SL_KIND_REPLICA;
+        /* Of others, what is in use in pieces may be the reason. */
+        const struct sl_kind_row *kind = &sl_kinds[view->node->pool[pool].kind];
+        bool plain = !kind->whole && !kind->memory;
         if (fits || (plain && asked <= room->most && !view->unhealthy && !is_remade(view->node))) {
             *verdict = (struct sl_verdict){.reason = fits ? SL_REASON_FITS : SL_REASON_INSUFFICIENT,
                                            .asked = asked,

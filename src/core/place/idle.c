@@ -50,9 +50,9 @@ static bool read_pools(const struct sl_node *node, struct sl_view_idle *idle, bo
             continue;
         }
         idle->pools |= UINT32_C(1) << i;
-        idle->whole = pool->kind == SL_KIND_WHOLE ? (int16_t)i : idle->whole;
-        idle->replicas = pool->kind == SL_KIND_REPLICA ? pool->replicas : idle->replicas;
-        *memory = *memory || pool->kind == SL_KIND_MEMORY;
+        idle->whole = sl_kinds[pool->kind].whole ? (int16_t)i : idle->whole;
+        idle->replicas = sl_kinds[pool->kind].replica ? pool->replicas : idle->replicas;
+        *memory = *memory || sl_kinds[pool->kind].memory;
         tied = tied && pool->on_devices;
     }
     return tied;

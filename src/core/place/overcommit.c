@@ -27,7 +27,7 @@ static void note_item(const struct sl_view *view, const struct sl_ask_item *item
 /* False for a share of memory in more parts than it asks for: no device had room for it. */
 static bool has_a_place(const struct sl_ask_item *item, const struct sl_assignment_part *part)
 {
-    return item->kind != SL_KIND_MEMORY ||
+    return !sl_kinds[item->kind].memory ||
            part->amount >= item->count / (item->gpus > 1 ? item->gpus : 1);
 }
 

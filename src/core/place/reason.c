@@ -54,11 +54,10 @@ static const struct row {
                                   "for these to recover or for pods to end")},
     [SL_REASON_NOT_PARTITIONED] =
         {"NotPartitioned", false,
-         "The node is repartitioned by demand and could offer the "
-         "profile, but does not now.",
+         "The node's GPUs are cut by demand and could offer the profile, but do not now.",
          "wait until a GPU is cut for it, or ask for a profile that is offered now",
-         TEXT("$r: $a asked, this node is not partitioned for it now$o"),
-         TEXT("no GPU is partitioned for $r now; $N could be repartitioned for it$p")},
+         TEXT("$r: $a asked, this node's GPUs are not cut for it now$o"),
+         TEXT("no GPU is cut for $r now; $N could be cut for it$p")},
     [SL_REASON_MEMORY_TAKEN] =
         {"MemoryTaken", false,
          "Enough units are free, but too few of them with the GPU memory that the pod needs of "
@@ -76,7 +75,7 @@ static const struct row {
              "$r: $a asked, but pods use more GPU memory than they ask for: $u of $c MiB in use on "
              "the GPU with most left, $l asked there, $f left")},
     [SL_REASON_CUTTING] = {"Cutting", false,
-                           "The node's GPUs are being cut (repartitioned); nothing is given there "
+                           "The node's GPUs are being cut; nothing is given there "
                            "until that is over.",
                            "wait until the cut is over",
                            TEXT("$r: $a asked, this node's GPUs are being cut"),

@@ -1,96 +1,23 @@
-/* Tells what devices, instances and pools can still give on a scratch copy's counters. */
+/* Tells what pools can still give on a scratch copy's counters, and whether a part has room there.
+ */
 #include "core/place/choose.h"
 
 #include "core/node/pool.h"
 
-static bool usable(const struct sl_device *device, bool any_health)
-{
-    return device->healthy || any_health;
-}
-
-static bool whole_free(const struct sl_device *device, const struct sl_device_use *use,
-                       bool any_health)
-{
-    return usable(device, any_health) && !device->mig && sl_device_untouched(use);
-}
-
-/* True when replicas or a share of memory of the device may be given; it may have both. */
-static bool shareable(const struct sl_device *device, const struct sl_device_use *use,
-                      bool any_health)
-{
-    return usable(device, any_health) && !device->mig && !use->whole && use->instances == 0;
-}
-
-/* True when instances of the device may be given. */
-static bool splittable(const struct sl_device *device, const struct sl_device_use *use,
-                       bool any_health)
-{
-    return usable(device, any_health) && !use->whole && use->replicas == 0 &&
-           use->memory_units == 0;
-}
-
-int64_t sl_room_of_instance(const struct sl_scratch *scratch, unsigned pool, unsigned i,
-                            struct sl_wanted wanted)
+/* Sums over the places of a pool: instances, or devices. */
+static struct sl_room room_of_places(const struct sl_scratch *scratch, unsigned pool,
+                                     struct sl_wanted wanted)
 {
     const struct sl_node *node = scratch->view->node;
-    unsigned device = node->instance[i].device;
-    if (!splittable(&node->device[device], &scratch->device[device], wanted.any_health) ||
-        (wanted.size != SL_ANY_SIZE && wanted.size != sl_memory_of_instance(node, i))) {
-        return 0;
-    }
-    int64_t free =
-        sl_at_least_zero((int64_t)sl_node_instance_units(node, i) - scratch->instance_used[i]);
-    return wanted.item == NULL || free == 0
-               ? free
-               : sl_least(free, sl_memory_on_instance(scratch, pool, wanted.item, i));
-}
-
-static bool is_of_size(const struct sl_node *node, unsigned pool, unsigned device,
-                       struct sl_wanted wanted)
-{
-    return wanted.size == SL_ANY_SIZE ||
-           wanted.size == sl_node_unit_mib(node, pool, (int)device, -1);
-}
-
-int64_t sl_room_of_replicas(const struct sl_scratch *scratch, unsigned pool, unsigned i,
-                            struct sl_wanted wanted)
-{
-    const struct sl_node *node = scratch->view->node;
-    const struct sl_device_use *use = &scratch->device[i];
-    if (!shareable(&node->device[i], use, wanted.any_health) ||
-        !is_of_size(node, pool, i, wanted)) {
-        return 0;
-    }
-    int64_t free = sl_at_least_zero((int64_t)node->pool[pool].replicas - use->replicas);
-    return wanted.item == NULL || free == 0
-               ? free
-               : sl_least(free, sl_memory_on_device(scratch, pool, wanted.item, i));
-}
-
-bool sl_room_of_whole(const struct sl_scratch *scratch, unsigned pool, unsigned i,
-                      struct sl_wanted wanted)
-{
-    const struct sl_node *node = scratch->view->node;
-    return whole_free(&node->device[i], &scratch->device[i], wanted.any_health) &&
-           is_of_size(node, pool, i, wanted) &&
-           (wanted.item == NULL || sl_memory_on_device(scratch, pool, wanted.item, i) > 0);
-}
-
-int64_t sl_room_of_memory(const struct sl_scratch *scratch, unsigned i, bool any_health)
-{
-    const struct sl_device *device = &scratch->view->node->device[i];
-    const struct sl_device_use *use = &scratch->device[i];
-    if (!shareable(device, use, any_health) || use->memory_units >= device->memory_units) {
-        return 0;
-    }
-    return device->memory_units - use->memory_units;
-}
-
-static struct sl_room room_on_instances(const struct sl_scratch *scratch, unsigned pool,
-                                        struct sl_wanted wanted)
-{
-    const struct sl_node *node = scratch->view->node;
+    const struct sl_kind_place *places = sl_pool_places(&node->pool[pool]);
     struct sl_room room = {0};
+    if (!sl_pool_on_instances(node, pool)) {
+        for (unsigned i = 0; i < node->n_devices; i++) {
+            room.free += places->free(scratch, pool, i, wanted);
+        }
+        room.largest = room.free;
+        return room;
+    }
     for (unsigned i = 0; i < node->n_instances; i++) {
         if (node->instance[i].pool == pool) {
             room.free += sl_room_of_instance(scratch, pool, i, wanted);
@@ -98,51 +25,9 @@ static struct sl_room room_on_instances(const struct sl_scratch *scratch, unsign
     }
     /* Each exclusive instance takes a part of the assignment, and on so large a node each replica
      * may. */
-    bool bounded = node->pool[pool].kind == SL_KIND_MIG || node->n_instances > SL_ASSIGNMENT_MAX;
+    bool bounded =
+        sl_kinds[node->pool[pool].kind].instance || node->n_instances > SL_ASSIGNMENT_MAX;
     room.largest = bounded ? sl_least(room.free, SL_ASSIGNMENT_MAX) : room.free;
-    return room;
-}
-
-/* Only pools that may span GPUs split a share. */
-unsigned sl_memory_parts(const struct sl_node *node, unsigned pool, const struct sl_ask_item *item)
-{
-    return node->pool[pool].spans && item != NULL && item->gpus > 1 ? item->gpus : 1;
-}
-
-/* Without an item, returns the most that any item could get. */
-static struct sl_room room_of_memory(const struct sl_scratch *scratch, unsigned pool,
-                                     const struct sl_ask_item *item, bool any_health)
-{
-    const struct sl_node *node = scratch->view->node;
-    unsigned parts = sl_memory_parts(node, pool, item);
-    int64_t share = parts > 1 ? item->count / parts : 0;
-    int64_t n = 0;
-    struct sl_room room = {0};
-    for (unsigned i = 0; i < node->n_devices; i++) {
-        int64_t free = sl_room_of_memory(scratch, i, any_health);
-        n += free >= share;
-        room.free = free > INT64_MAX - room.free ? INT64_MAX : room.free + free;
-        room.largest = free > room.largest ? free : room.largest;
-    }
-    if (parts > 1) {
-        room.largest = n >= (int64_t)parts ? item->count : n * share;
-    } else if (item == NULL && node->pool[pool].spans) {
-        room.largest = room.free;
-    }
-    return room;
-}
-
-static struct sl_room room_on_devices(const struct sl_scratch *scratch, unsigned pool,
-                                      struct sl_wanted wanted)
-{
-    const struct sl_node *node = scratch->view->node;
-    const struct sl_pool *p = &node->pool[pool];
-    struct sl_room room = {0};
-    for (unsigned i = 0; i < node->n_devices; i++) {
-        room.free += p->kind == SL_KIND_REPLICA ? sl_room_of_replicas(scratch, pool, i, wanted)
-                                                : sl_room_of_whole(scratch, pool, i, wanted);
-    }
-    room.largest = room.free;
     return room;
 }
 
@@ -151,19 +36,17 @@ struct sl_room sl_scratch_room(const struct sl_scratch *scratch, unsigned pool,
 {
     const struct sl_node *node = scratch->view->node;
     const struct sl_pool *p = &node->pool[pool];
-    bool picky = item != NULL && sl_item_has_memory(item) && p->kind != SL_KIND_MEMORY;
+    bool picky = item != NULL && sl_item_has_memory(item) && !sl_kinds[p->kind].memory;
     const struct sl_wanted wanted = {picky ? item : NULL, SL_ANY_SIZE, any_health};
     int64_t left = sl_at_least_zero(p->capacity - scratch->pool_used[pool]);
     struct sl_room room = {left, left};
     if (!p->on_devices) {
         room.free = picky ? sl_least(left, sl_memory_by_counts(scratch, pool, item)) : left;
         room.largest = room.free;
-    } else if (p->kind == SL_KIND_MEMORY) {
-        room = room_of_memory(scratch, pool, item, any_health);
-    } else if (sl_pool_on_instances(node, pool)) {
-        room = room_on_instances(scratch, pool, wanted);
+    } else if (sl_pool_places(p)->room != NULL) {
+        room = sl_pool_places(p)->room(scratch, pool, item, any_health);
     } else {
-        room = room_on_devices(scratch, pool, wanted);
+        room = room_of_places(scratch, pool, wanted);
     }
     room.free = sl_least(room.free, left);
     room.largest = sl_least(room.largest, left);
@@ -188,16 +71,52 @@ bool sl_scratch_can_hold(const struct sl_scratch *scratch, unsigned pool,
         return part->amount <=
                sl_room_of_instance(scratch, pool, (unsigned)part->instance, anything);
     }
-    switch (p->kind) {
-    case SL_KIND_WHOLE:
-        return whole_free(&node->device[i], &scratch->device[i], true);
-    case SL_KIND_REPLICA:
-        return part->amount <= sl_room_of_replicas(scratch, pool, i, anything);
-    case SL_KIND_MEMORY:
-        /* gpushare's plugin obeys the annotation, even when that over-commits the device. */
-        return shareable(&node->device[i], &scratch->device[i], true);
-    case SL_KIND_MIG:
-        break;
+    const struct sl_kind_place *places = sl_pool_places(p);
+    if (places->holds != NULL) {
+        return places->holds(scratch, i);
     }
-    return false;
+    return places->free != NULL && part->amount <= places->free(scratch, pool, i, anything);
+}
+
+/* A new part, unlike one that a resident holds, needs a healthy device and must not over-commit its
+ * memory. */
+static bool part_can_give(const struct sl_scratch *scratch, unsigned pool,
+                          const struct sl_ask_item *item, const struct sl_assignment_part *part)
+{
+    const struct sl_node *node = scratch->view->node;
+    const struct sl_pool *p = &node->pool[pool];
+    if (scratch->pool_used[pool] >= p->capacity ||
+        part->amount > p->capacity - scratch->pool_used[pool] ||
+        !sl_scratch_can_hold(scratch, pool, part) ||
+        !sl_scratch_has_memory(scratch, pool, item, part)) {
+        return false;
+    }
+    if (!p->on_devices) {
+        return true;
+    }
+    const struct sl_device *device = &node->device[part->device];
+    const struct sl_device_use *use = &scratch->device[part->device];
+    return device->healthy &&
+           (!sl_kinds[p->kind].memory || part->amount <= device->memory_units - use->memory_units);
+}
+
+bool sl_scratch_take_exactly(struct sl_scratch *scratch, const struct sl_ask *ask,
+                             const struct sl_assignment *assignment)
+{
+    struct sl_assignment done = {0};
+    if (assignment->n > 0 && scratch->view->withheld) {
+        return false;
+    }
+    for (; done.n < assignment->n; done.n++) {
+        const struct sl_assignment_part *part = &assignment->part[done.n];
+        const struct sl_ask_item *item = &ask->item[part->item];
+        int pool = sl_view_pool(scratch->view, item->key);
+        if (pool < 0 || !part_can_give(scratch, (unsigned)pool, item, part)) {
+            sl_scratch_undo(scratch, ask->item, &done, 0);
+            return false;
+        }
+        sl_scratch_take(scratch, (unsigned)pool, item, part, 1);
+        done.part[done.n] = *part;
+    }
+    return true;
 }

@@ -189,7 +189,7 @@ static size_t parts_expected(const struct sl_node *node, const struct sl_pod *po
             continue;
         }
         const struct sl_pool *p = &node->pool[pool];
-        bool single = !p->on_devices || p->kind == SL_KIND_MEMORY;
+        bool single = !p->on_devices || sl_kinds[p->kind].memory;
         int64_t places =
             sl_pool_on_instances(node, (unsigned)pool) ? node->n_instances : node->n_devices;
         int64_t parts = pod->items[i].gpus > 1 ? pod->items[i].gpus : 1;
@@ -271,8 +271,7 @@ static void look_ahead(struct sl_view *view, struct sl_scratch *scratch, unsigne
     one.n = 0;
     room->next_device = -1;
     memset(room->lost, 0, sizeof(room->lost));
-    if (room->free == 0 || !node->pool[pool].on_devices ||
-        node->pool[pool].kind == SL_KIND_MEMORY ||
+    if (room->free == 0 || !node->pool[pool].on_devices || sl_kinds[node->pool[pool].kind].memory ||
         sl_scratch_place(scratch, pool, NULL, 0, 1, (struct sl_place_how){.any_health = false},
                          &one) == 0) {
         return;
@@ -347,13 +346,13 @@ int64_t sl_view_ask_mib(const struct sl_view *view, const struct sl_resident *re
         }
         const struct sl_ask_item *item = &resident->pod->items[part->item];
         int pool = sl_view_pool(view, item->key); /* nvidia.com/gpu may be a replica */
-        enum sl_kind kind = pool < 0 ? SL_KIND_WHOLE : view->node->pool[pool].kind;
+        const struct sl_kind_row *kind = &sl_kinds[view->node->pool[pool].kind];
         *there = true;
-        if (kind == SL_KIND_MEMORY && d->memory_units > 0) {
+        if (kind->memory && d->memory_units > 0) {
             sum += part->amount * d->memory_mib / d->memory_units;
-        } else if (kind == SL_KIND_REPLICA && item->memory_mib > 0) {
+        } else if (kind->replica && item->memory_mib > 0) {
             sum += part->amount * item->memory_mib;
-        } else if (kind == SL_KIND_REPLICA) {
+        } else if (kind->replica) {
             said = false;
         } else {
             sum += d->memory_mib; /* a whole GPU, or instances: all of it */

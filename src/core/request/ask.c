@@ -4,16 +4,15 @@
 /* Kubernetes refuses longer names after the '/'. */
 enum { RESOURCE_NAME_MAX = 63 };
 
+const struct sl_kind_row sl_kinds[SL_KIND_COUNT] = {
+#define KIND(kind, word, own, ...) {.name = #word, __VA_ARGS__},
+    SL_KINDS(KIND)
+#undef KIND
+};
+
 const char *sl_kind_name(enum sl_kind kind)
 {
-    static const char *const names[] = {
-        [SL_KIND_WHOLE] = "whole",
-        [SL_KIND_MIG] = "mig",
-        [SL_KIND_REPLICA] = "replica",
-        [SL_KIND_MEMORY] = "memory",
-    };
-    size_t i = (size_t)kind;
-    return i < sizeof(names) / sizeof(names[0]) ? names[i] : "unknown";
+    return (size_t)kind < SL_KIND_COUNT ? sl_kinds[kind].name : "unknown";
 }
 
 static const struct fixed_name {
@@ -88,6 +87,13 @@ int32_t sl_slice_parse(struct sl_str text)
 int64_t sl_slice_room_gb(int64_t memory_mib)
 {
     return memory_mib > 0 ? (memory_mib - 1) / 1000 + 1 : 0;
+}
+
+void sl_item_words(const struct sl_ask_item *item, uint64_t out[SL_ITEM_WORDS])
+{
+    out[0] = item->key;
+    out[1] = (uint64_t)item->count | (uint64_t)item->each << 32 | (uint64_t)item->gpus << 40;
+    out[2] = (uint64_t)(uint32_t)item->least_mib << 32 | (uint32_t)item->memory_mib;
 }
 
 int32_t sl_item_slice_gb(const struct sl_ask_item *item)

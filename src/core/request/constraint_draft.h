@@ -2,6 +2,7 @@
 #ifndef SLICED_CORE_CONSTRAINT_DRAFT_H
 #define SLICED_CORE_CONSTRAINT_DRAFT_H
 
+#include "core/request/pack.h"
 #include "core/request/text.h"
 #include "sliced/constraint.h"
 
@@ -25,20 +26,9 @@ const struct sl_constraints *sl_constraint_read(struct sl_constraint_draft *draf
                                                 const struct sl_pod_facts *facts,
                                                 struct sl_text *problem);
 
-/* The next free bytes of an allocation: parts aligned to 8 bytes come first, then text. */
-struct sl_pack {
-    char *words;
-    char *text;
-};
-
-/* Adds the bytes of words and of text that a copy takes; NULL takes none. */
-void sl_constraint_measure(const struct sl_constraints *constraints, size_t *words, size_t *text);
+/* Copies them; NULL stays NULL, as it is while the pack counts. */
 const struct sl_constraints *sl_constraint_pack(const struct sl_constraints *constraints,
                                                 struct sl_pack *at);
-
-/* Bytes that a copy of the text takes, 0 for a known text (known.h); and the copy itself. */
-size_t sl_pack_text_size(const char *text);
-const char *sl_pack_text(struct sl_pack *at, const char *text);
 
 /* True for labels whose values are unique to a node: its host name, the time of its feature
  * discovery, the name of its cut. */

@@ -1,6 +1,5 @@
 /* Copies a pod's constraints into the pod's own allocation. */
 #include "core/request/constraint_draft.h"
-#include "core/request/known.h"
 
 /* Tolerations that the API server adds to each pod (DefaultTolerationSeconds), kept once. */
 static const struct sl_toleration usual_tolerations[] = {
@@ -24,101 +23,37 @@ static bool are_usual(const struct sl_constraints *c)
     return true;
 }
 
-size_t sl_pack_text_size(const char *text)
-{
-    if (text == NULL || text[0] == '\0') {
-        return 0;
-    }
-    struct sl_str str = sl_str_of(text);
-    return sl_known_text(str) != NULL ? 0 : str.len + 1;
-}
-
-const char *sl_pack_text(struct sl_pack *at, const char *text)
-{
-    if (text == NULL) {
-        return NULL;
-    }
-    if (text[0] == '\0') {
-        return "";
-    }
-    struct sl_str str = sl_str_of(text);
-    const char *known = sl_known_text(str);
-    if (known != NULL) {
-        return known;
-    }
-    char *start = at->text;
-    memcpy(start, str.s, str.len + 1);
-    at->text += str.len + 1;
-    return start;
-}
-
-/* ---- sizes ---- */
-
-static void measure_matches(const struct sl_match *match, unsigned n, size_t *words, size_t *text)
-{
-    *words += n * sizeof(match[0]);
-    for (unsigned i = 0; i < n; i++) {
-        *text += sl_pack_text_size(match[i].key);
-        *words += match[i].n_values * sizeof(match[i].value[0]);
-        for (unsigned v = 0; v < match[i].n_values; v++) {
-            *text += sl_pack_text_size(match[i].value[v]);
-        }
-    }
-}
-
-void sl_constraint_measure(const struct sl_constraints *constraints, size_t *words, size_t *text)
-{
-    const struct sl_constraints *c = constraints;
-    if (c == NULL) {
-        return;
-    }
-    *words += sizeof(*c);
-    measure_matches(c->selector, c->n_selector, words, text);
-    *words += c->n_terms * sizeof(c->term[0]);
-    for (unsigned i = 0; i < c->n_terms; i++) {
-        measure_matches(c->term[i].match, c->term[i].n, words, text);
-    }
-    if (are_usual(c)) {
-        return;
-    }
-    *words += c->n_tolerations * sizeof(c->toleration[0]);
-    for (unsigned i = 0; i < c->n_tolerations; i++) {
-        *text +=
-            sl_pack_text_size(c->toleration[i].key) + sl_pack_text_size(c->toleration[i].value);
-    }
-}
-
-/* ---- copies ---- */
-
-static void *take_words(struct sl_pack *at, size_t size)
-{
-    char *start = at->words;
-    at->words += size;
-    return start;
-}
-
 static const struct sl_match *pack_matches(struct sl_pack *at, const struct sl_match *from,
                                            unsigned n)
 {
-    struct sl_match *match = take_words(at, n * sizeof(*match));
+    struct sl_match *match = sl_pack_words(at, n * sizeof(*match));
     for (unsigned i = 0; i < n; i++) {
-        const char **value = take_words(at, from[i].n_values * sizeof(*value));
+        struct sl_match one = from[i];
+        const char **value = sl_pack_words(at, from[i].n_values * sizeof(*value));
         for (unsigned v = 0; v < from[i].n_values; v++) {
-            value[v] = sl_pack_text(at, from[i].value[v]);
+            const char *text = sl_pack_text(at, from[i].value[v]);
+            if (value != NULL) {
+                value[v] = text;
+            }
         }
-        match[i] = from[i];
-        match[i].key = sl_pack_text(at, from[i].key);
-        match[i].value = value;
+        one.key = sl_pack_text(at, from[i].key);
+        one.value = value;
+        if (match != NULL) {
+            match[i] = one;
+        }
     }
     return match;
 }
 
 static const struct sl_match_term *pack_terms(struct sl_pack *at, const struct sl_constraints *c)
 {
-    struct sl_match_term *term = take_words(at, c->n_terms * sizeof(*term));
+    struct sl_match_term *term = sl_pack_words(at, c->n_terms * sizeof(*term));
     for (unsigned i = 0; i < c->n_terms; i++) {
-        term[i] = c->term[i];
-        term[i].match = pack_matches(at, c->term[i].match, c->term[i].n);
+        struct sl_match_term one = c->term[i];
+        one.match = pack_matches(at, c->term[i].match, c->term[i].n);
+        if (term != NULL) {
+            term[i] = one;
+        }
     }
     return term;
 }
@@ -129,11 +64,14 @@ static const struct sl_toleration *pack_tolerations(struct sl_pack *at,
     if (are_usual(c)) {
         return usual_tolerations;
     }
-    struct sl_toleration *toleration = take_words(at, c->n_tolerations * sizeof(*toleration));
+    struct sl_toleration *toleration = sl_pack_words(at, c->n_tolerations * sizeof(*toleration));
     for (unsigned i = 0; i < c->n_tolerations; i++) {
-        toleration[i] = c->toleration[i];
-        toleration[i].key = sl_pack_text(at, c->toleration[i].key);
-        toleration[i].value = sl_pack_text(at, c->toleration[i].value);
+        struct sl_toleration one = c->toleration[i];
+        one.key = sl_pack_text(at, one.key);
+        one.value = sl_pack_text(at, one.value);
+        if (toleration != NULL) {
+            toleration[i] = one;
+        }
     }
     return toleration;
 }
@@ -144,10 +82,13 @@ const struct sl_constraints *sl_constraint_pack(const struct sl_constraints *con
     if (constraints == NULL) {
         return NULL;
     }
-    struct sl_constraints *copy = take_words(at, sizeof(*copy));
-    *copy = *constraints;
-    copy->selector = pack_matches(at, constraints->selector, constraints->n_selector);
-    copy->term = pack_terms(at, constraints);
-    copy->toleration = pack_tolerations(at, constraints);
+    struct sl_constraints *copy = sl_pack_words(at, sizeof(*copy));
+    struct sl_constraints made = *constraints;
+    made.selector = pack_matches(at, constraints->selector, constraints->n_selector);
+    made.term = pack_terms(at, constraints);
+    made.toleration = pack_tolerations(at, constraints);
+    if (copy != NULL) {
+        *copy = made;
+    }
     return copy;
 }

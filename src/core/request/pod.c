@@ -12,98 +12,52 @@
 /* Kubernetes' limits (DNS-1123 label and subdomain). UIDs have 36 bytes; others are let in. */
 enum { NAMESPACE_MAX = 63, NAME_MAX_LEN = 253, UID_MAX = 128, PROBLEM_MAX = 512 };
 
-/* The parts of one allocation. A text of length 0 becomes NULL in fields that may be NULL. */
-struct parts {
-    struct sl_str namespace;
-    struct sl_str name;
-    struct sl_str uid;
-    struct sl_str node;
-    struct sl_str malformed;
-    struct sl_str assignment;
-    struct sl_str problem;
-    struct sl_str nominated;
-    struct sl_str after;
-    const struct sl_ask_item *items;
-    const struct sl_constraints *constraints;
-    const uint64_t *label;
-    uint32_t n_items;
-    uint32_t n_labels;
+/* A pod's texts before its allocation has them; they need no NUL. */
+struct texts {
+#define TEXT(name, none, kept) struct sl_str name;
+    SL_POD_TEXTS(TEXT)
+#undef TEXT
 };
 
-/* Bytes that the text takes behind the pod, with its NUL; 0 for an absent one. */
-static size_t text_size(struct sl_str text)
+/* Packs a pod with these texts, and all else of the draft, which keeps what it has. NULL while the
+ * pack counts. */
+static struct sl_pod *pack(const struct sl_pod *draft, const struct texts *texts,
+                           struct sl_pack *at)
 {
-    return text.len == 0 ? 0 : text.len + 1;
-}
-
-static size_t texts_size(const struct parts *parts)
-{
-    size_t size = parts->namespace.len + 1 + parts->name.len + 1 + text_size(parts->uid) +
-                  text_size(parts->node) + text_size(parts->malformed) +
-                  text_size(parts->assignment) + text_size(parts->problem) +
-                  text_size(parts->nominated) + text_size(parts->after);
-    for (uint32_t i = 0; i < parts->n_items; i++) {
-        size += sl_pack_text_size(parts->items[i].resource);
+    struct sl_pod *pod = sl_pack_words(at, sizeof(*pod));
+    size_t labels = draft->n_labels * sizeof(draft->label[0]);
+    struct sl_ask_item *items = sl_pack_words(at, draft->n_items * sizeof(*items));
+    uint64_t *label = sl_pack_words(at, labels);
+    struct sl_pod made;
+    memcpy(&made, draft, offsetof(struct sl_pod, refs));
+    made.items = items;
+    made.label = label;
+    made.constraints = sl_constraint_pack(draft->constraints, at);
+    for (uint32_t i = 0; i < draft->n_items; i++) {
+        struct sl_ask_item item = draft->items[i];
+        item.resource = sl_pack_text(at, item.resource);
+        if (items != NULL) {
+            items[i] = item;
+        }
     }
-    return size;
-}
-
-static const char *put_text(char **at, struct sl_str text)
-{
-    char *start = *at;
-    memcpy(start, text.s, text.len);
-    start[text.len] = '\0';
-    *at += text.len + 1;
-    return start;
-}
-
-static const char *put_optional(char **at, struct sl_str text)
-{
-    return text.len == 0 ? NULL : put_text(at, text);
-}
-
-static void put_texts(struct sl_pod *pod, const struct parts *parts, struct sl_pack *at)
-{
-    for (uint32_t i = 0; i < parts->n_items; i++) {
-        pod->items[i] = parts->items[i];
-        pod->items[i].resource = sl_pack_text(at, parts->items[i].resource);
+#define TEXT(name, none, kept) made.name = sl_pack_str(at, texts->name, none);
+    SL_POD_TEXTS(TEXT)
+#undef TEXT
+    if (pod != NULL) {
+        memcpy(pod, &made, offsetof(struct sl_pod, refs));
+        atomic_init(&pod->refs, 1);
     }
-    pod->namespace = put_text(&at->text, parts->namespace);
-    pod->name = put_text(&at->text, parts->name);
-    pod->uid = parts->uid.len == 0 ? "" : put_text(&at->text, parts->uid);
-    pod->node = put_optional(&at->text, parts->node);
-    pod->malformed = put_optional(&at->text, parts->malformed);
-    pod->assignment = put_optional(&at->text, parts->assignment);
-    pod->problem = put_optional(&at->text, parts->problem);
-    pod->nominated = put_optional(&at->text, parts->nominated);
-    pod->after = put_optional(&at->text, parts->after);
-}
-
-/* Makes a pod of the parts; the caller sets the plain fields. */
-static struct sl_pod *pod_alloc(const struct parts *parts)
-{
-    size_t labels = parts->n_labels * sizeof(parts->label[0]);
-    size_t items = parts->n_items * sizeof(parts->items[0]);
-    size_t words = sizeof(struct sl_pod) + items + labels;
-    size_t text = texts_size(parts);
-    sl_constraint_measure(parts->constraints, &words, &text);
-    char *block = malloc(words + text);
-    if (block == NULL) {
-        return NULL;
+    if (label != NULL && labels > 0) {
+        memcpy(label, draft->label, labels);
     }
-    struct sl_pod *pod = (struct sl_pod *)(void *)block;
-    *pod = (struct sl_pod){.n_items = parts->n_items, .n_labels = parts->n_labels};
-    pod->items = (struct sl_ask_item *)(pod + 1);
-    uint64_t *label = (uint64_t *)(void *)(block + sizeof(*pod) + items);
-    if (labels > 0) {
-        memcpy(label, parts->label, labels);
-    }
-    pod->label = label;
-    struct sl_pack at = {block + sizeof(*pod) + items + labels, block + words};
-    pod->constraints = sl_constraint_pack(parts->constraints, &at);
-    put_texts(pod, parts, &at);
-    atomic_init(&pod->refs, 1);
     return pod;
+}
+
+static struct sl_pod *pod_alloc(const struct sl_pod *draft, const struct texts *texts)
+{
+    struct sl_pack at = {0};
+    (void)pack(draft, texts, &at);
+    return sl_pack_allocate(&at) ? pack(draft, texts, &at) : NULL;
 }
 
 static bool text_fits(struct sl_str text, size_t max, const char *field, struct sl_error *err)
@@ -182,42 +136,51 @@ static uint64_t owner_of(const struct sl_pod_facts *facts)
 }
 
 /* Reads the fields that are neither text nor list. */
-static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
+static struct sl_pod read_plain(const struct sl_pod_facts *facts, struct sl_text *problem)
 {
-    pod->phase = sl_pod_read_phase(facts->phase);
-    pod->gate = sl_pod_read_gate(facts->gates);
-    pod->gate_seen = sl_pair_find(facts->gates, SL_STR("sliced.dev/queue")) != NULL;
-    pod->deleting = facts->deleting;
-    pod->tried = facts->tried;
-    pod->queued = facts->queued;
-    pod->daemon_set = facts->daemon_set;
-    pod->released = sl_pair_find(facts->annotations, SL_STR("sliced.dev/released")) != NULL;
-    pod->gone_s = seconds_of(facts->deleting_us);
-    pod->priority = facts->priority;
-    pod->created_us = time_of(facts->created_us);
-    pod->started_us = time_of(facts->started_us);
-    pod->has_deadline = facts->deadline_s > 0;
-    pod->never_preempts = sl_str_eq(facts->preemption_policy, SL_STR("Never"));
     const struct sl_pair *taken =
         sl_pair_find(facts->annotations, SL_STR("ALIYUN_COM_GPU_MEM_ASSIGNED"));
-    pod->plugin_took = taken != NULL && sl_str_eq(taken->value, SL_STR("true"));
     struct sl_str scheduler =
         facts->scheduler_name.len > 0 ? facts->scheduler_name : SL_STR("default-scheduler");
-    pod->scheduler = sl_hash(scheduler.s, scheduler.len);
-    pod->owner = owner_of(facts);
+    return (struct sl_pod){
+        .phase = sl_pod_read_phase(facts->phase),
+        .gate = sl_pod_read_gate(facts->gates),
+        .priority = facts->priority,
+        .gone_s = seconds_of(facts->deleting_us),
+        .created_us = time_of(facts->created_us),
+        .started_us = time_of(facts->started_us),
+        .timeout_s = sl_pod_read_timeout(facts, problem),
+        .owner = owner_of(facts),
+        .scheduler = sl_hash(scheduler.s, scheduler.len),
+        .deleting = facts->deleting,
+        .has_deadline = facts->deadline_s > 0,
+        .never_preempts = sl_str_eq(facts->preemption_policy, SL_STR("Never")),
+        .plugin_took = taken != NULL && sl_str_eq(taken->value, SL_STR("true")),
+        .tried = facts->tried,
+        .queued = facts->queued,
+        .daemon_set = facts->daemon_set,
+        .gate_seen = sl_pair_find(facts->gates, SL_STR("sliced.dev/queue")) != NULL,
+        .released = sl_pair_find(facts->annotations, SL_STR("sliced.dev/released")) != NULL,
+        .poses = sl_pod_read_poses(facts),
+    };
 }
 
 /* Adds GPU memory and the number of GPUs, which come from annotations and labels. */
-static void complete_items(struct sl_ask_item *item, uint32_t n, const struct sl_pod_facts *facts,
-                           int64_t memory, int64_t least, uint32_t workload,
-                           struct sl_text *problem)
+static void complete_items(struct sl_pod *pod, const struct sl_pod_facts *facts,
+                           struct sl_str namespace, struct sl_text *problem)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        bool shares = item[i].kind == SL_KIND_MEMORY;
-        item[i].memory_mib = shares ? 0 : (int32_t)memory;
-        item[i].least_mib = shares ? 0 : (int32_t)least;
-        item[i].gpus = shares ? sl_pod_read_gpus(facts, item[i].count, problem) : 1;
-        item[i].workload = !shares && memory > 0 ? workload : 0;
+    int64_t memory = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/gpu-memory"), problem);
+    int64_t least = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/min-gpu-memory"), problem);
+    uint32_t workload = workload_of(namespace, facts->containers);
+    pod->gpu_memory_mib = (int32_t)memory; /* as it was read */
+    pod->min_gpu_memory_mib = (int32_t)least;
+    for (uint32_t i = 0; i < pod->n_items; i++) {
+        struct sl_ask_item *item = &pod->items[i];
+        bool shares = sl_kinds[item->kind].memory;
+        item->memory_mib = shares ? 0 : (int32_t)memory;
+        item->least_mib = shares ? 0 : (int32_t)least;
+        item->gpus = shares ? sl_pod_read_gpus(facts, item->count, problem) : 1;
+        item->workload = !shares && memory > 0 ? workload : 0;
     }
 }
 
@@ -238,11 +201,11 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
     sl_text_init(&problem, problem_text, sizeof(problem_text));
     sl_text_shown(&problem, facts->problem);
     (void)sl_ask_count(facts, &ask, why);
-    int64_t timeout_s = sl_pod_read_timeout(facts, &problem);
+    struct sl_pod plain = read_plain(facts, &problem);
     struct sl_host_ask host = sl_host_count(facts);
     draft.constraints =
         (struct sl_constraints){.cpu_milli = host.cpu_milli, .memory_bytes = host.memory_bytes};
-    struct parts parts = {
+    struct texts texts = {
         .namespace = facts->namespace.len > 0 ? facts->namespace : SL_STR("default"),
         .name = facts->name,
         .uid = facts->uid,
@@ -253,127 +216,93 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
         .nominated = text_fits(facts->nominated, NAME_MAX_LEN, "", NULL) ? facts->nominated
                                                                          : (struct sl_str){0},
         .after = sl_pod_read_after(facts, &problem),
-        .items = ask.item,
-        .n_items = ask.n,
-        .label = label,
     };
-    if (ask.malformed && facts->node_name.len > 0) {
-        /* It was bound all the same, so it may hold every readable part of its ask. */
-        parts.n_items = sl_ask_count_all(facts, held);
-        parts.items = held;
-    }
-    int64_t memory = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/gpu-memory"), &problem);
-    int64_t least = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/min-gpu-memory"), &problem);
-    uint32_t workload = workload_of(parts.namespace, facts->containers);
-    complete_items(parts.items == held ? held : ask.item, parts.n_items, facts, memory, least,
-                   workload, &problem);
-    parts.n_labels = sl_pod_read_labels(facts, label, &problem);
-    parts.constraints = sl_constraint_read(&draft, facts, &problem);
-    parts.problem = (struct sl_str){problem.out, problem.len};
-    struct sl_pod *pod = pod_alloc(&parts);
+    /* One that was bound all the same may hold every readable part of a malformed ask. */
+    bool holds = ask.malformed && facts->node_name.len > 0;
+    plain.n_items = holds ? sl_ask_count_all(facts, held) : ask.n;
+    plain.items = holds ? held : ask.item;
+    complete_items(&plain, facts, texts.namespace, &problem);
+    plain.label = label;
+    plain.n_labels = sl_pod_read_labels(facts, label, &problem);
+    plain.constraints = sl_constraint_read(&draft, facts, &problem);
+    texts.problem = (struct sl_str){problem.out, problem.len};
+    struct sl_pod *pod = pod_alloc(&plain, &texts);
     if (pod == NULL) {
         (void)sl_error_nomem(err);
-        return NULL;
     }
-    read_plain(pod, facts);
-    pod->timeout_s = timeout_s;
-    pod->gpu_memory_mib = (int32_t)memory; /* as it was read */
-    pod->min_gpu_memory_mib = (int32_t)least;
-    pod->poses = sl_pod_read_poses(facts);
     return pod;
 }
 
-/* The parts of pod with the ask of share. */
-static struct parts parts_of(const struct sl_pod *pod, const struct sl_pod *share)
+/* ---- copies ---- */
+
+/* What the rows of fields say of them. */
+enum { NOW, GIVEN, EVER, TIMEOUT, QUIET, NEVER };
+
+/* What a pod has, with the ask of given, once it was given that; it borrows all of it. */
+static struct sl_pod kept(const struct sl_pod *pod, const struct sl_pod *given)
 {
-    return (struct parts){
-        .namespace = sl_str_of(pod->namespace),
-        .name = sl_str_of(pod->name),
-        .uid = sl_str_of(pod->uid),
-        .node = sl_str_of(pod->node),
-        .malformed = sl_str_of(share->malformed),
-        .assignment = sl_str_of(pod->assignment),
-        .problem = sl_str_of(pod->problem),
-        .nominated = sl_str_of(pod->nominated),
-        .after = sl_str_of(pod->after),
-        .items = share->items,
-        .constraints = pod->constraints,
-        .label = pod->label,
-        .n_items = share->n_items,
-        .n_labels = pod->n_labels,
-    };
+    const struct sl_pod *timed = pod->has_deadline ? pod : given;
+    struct sl_pod made = {.constraints = pod->constraints,
+                          .label = pod->label,
+                          .items = given->items,
+                          .n_items = given->n_items,
+                          .n_labels = pod->n_labels};
+#define TEXT(name, none, kept) made.name = (kept) == GIVEN ? given->name : pod->name;
+#define NUMBER(type, name, kept)                                                                   \
+    made.name = ((kept) == GIVEN ? given : (kept) == TIMEOUT ? timed : pod)->name;
+#define FLAG(name, kept)                                                                           \
+    made.name = (kept) != NEVER && (pod->name || ((kept) == EVER && given->name));
+    SL_POD_TEXTS(TEXT)
+    SL_POD_NUMBERS(NUMBER)
+    SL_POD_FLAGS(FLAG)
+#undef TEXT
+#undef NUMBER
+#undef FLAG
+    return made;
 }
 
-/* Makes a pod of the parts with all else of pod, and what belongs to the ask of share. */
-static struct sl_pod *copy(const struct parts *parts, const struct sl_pod *pod,
-                           const struct sl_pod *share, enum sl_pod_phase phase)
+static struct sl_pod *copy(const struct sl_pod *pod)
 {
-    struct sl_pod *made = pod_alloc(parts);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->phase = phase;
-    made->gate = pod->gate;
-    made->deleting = pod->deleting;
-    made->tried = pod->tried;
-    made->queued = pod->queued;
-    made->daemon_set = pod->daemon_set;
-    made->gate_seen = pod->gate_seen;
-    made->released = pod->released;
-    made->poses = pod->poses;
-    made->gone_s = pod->gone_s;
-    made->priority = pod->priority;
-    made->created_us = pod->created_us;
-    made->started_us = pod->started_us;
-    made->timeout_s = pod->timeout_s;
-    made->gpu_memory_mib = share->gpu_memory_mib;
-    made->min_gpu_memory_mib = share->min_gpu_memory_mib;
-    made->has_deadline = pod->has_deadline;
-    made->never_preempts = pod->never_preempts;
-    made->plugin_took = pod->plugin_took;
-    made->scheduler = pod->scheduler;
-    made->owner = pod->owner;
-    return made;
+#define TEXT(name, none, kept) .name = sl_str_of(pod->name),
+    const struct texts texts = {SL_POD_TEXTS(TEXT)};
+#undef TEXT
+    return pod_alloc(pod, &texts);
 }
 
 struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const char *assignment,
                                enum sl_pod_phase phase)
 {
-    struct parts parts = parts_of(pod, pod);
-    parts.node = sl_str_of(node);
-    parts.assignment = sl_str_of(assignment);
-    return copy(&parts, pod, pod, phase);
+    struct sl_pod bound = kept(pod, pod);
+    bound.node = node;
+    bound.assignment = assignment;
+    bound.phase = phase;
+    return copy(&bound);
 }
 
 struct sl_pod *sl_pod_without_uid(const struct sl_pod *pod)
 {
     char text[PROBLEM_MAX];
     struct sl_text problem;
-    struct parts parts = parts_of(pod, pod);
+    struct sl_pod without = kept(pod, pod);
     sl_text_init(&problem, text, sizeof(text));
     sl_text_puts(&problem, "metadata.uid: another pod has it too, so it is not used");
     if (pod->problem != NULL) {
         sl_text_next(&problem, pod->problem);
     }
-    parts.uid = (struct sl_str){0};
-    parts.problem = (struct sl_str){problem.out, problem.len};
-    return copy(&parts, pod, pod, pod->phase);
+    without.uid = NULL;
+    without.problem = text;
+    return copy(&without);
 }
 
 struct sl_pod *sl_pod_given(const struct sl_pod *pod, const struct sl_pod *given,
                             enum sl_pod_phase phase)
 {
-    struct parts parts = parts_of(pod, given);
-    parts.node = sl_str_of(given->node);
-    parts.assignment = sl_str_of(given->assignment);
-    struct sl_pod *made = copy(&parts, pod, given, phase);
-    if (made != NULL) {
-        made->timeout_s = pod->has_deadline ? pod->timeout_s : given->timeout_s;
-        made->gate_seen = pod->gate_seen || given->gate_seen;
-        made->plugin_took = pod->plugin_took || given->plugin_took;
-    }
-    return made;
+    struct sl_pod made = kept(pod, given);
+    made.phase = phase;
+    return copy(&made);
 }
+
+/* ---- comparisons ---- */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -384,49 +313,35 @@ bool sl_pod_same_ask(const struct sl_pod *a, const struct sl_pod *b)
 {
     bool same = a->n_items == b->n_items;
     for (uint32_t i = 0; same && i < a->n_items; i++) {
-        const struct sl_ask_item *x = &a->items[i];
-        const struct sl_ask_item *y = &b->items[i];
-        same = x->key == y->key && x->count == y->count && x->each == y->each &&
-               x->memory_mib == y->memory_mib && x->least_mib == y->least_mib && x->gpus == y->gpus;
+        uint64_t x[SL_ITEM_WORDS];
+        uint64_t y[SL_ITEM_WORDS];
+        sl_item_words(&a->items[i], x);
+        sl_item_words(&b->items[i], y);
+        same = memcmp(x, y, sizeof(x)) == 0;
     }
+    return same;
+}
+
+/* True when the pods are alike but for their lists. */
+static bool same_fields(const struct sl_pod *a, const struct sl_pod *b)
+{
+    bool same = true;
+#define TEXT(name, none, kept)   same = same && same_text(a->name, b->name);
+#define NUMBER(type, name, kept) same = same && a->name == b->name;
+#define FLAG(name, kept)         same = same && ((kept) == QUIET || a->name == b->name);
+    SL_POD_NUMBERS(NUMBER)
+    SL_POD_FLAGS(FLAG)
+    SL_POD_TEXTS(TEXT)
+#undef TEXT
+#undef NUMBER
+#undef FLAG
     return same;
 }
 
 bool sl_pod_has_given(const struct sl_pod *pod, const struct sl_pod *given)
 {
-    return sl_pod_same_ask(pod, given) && same_text(pod->node, given->node) &&
-           same_text(pod->assignment, given->assignment) &&
-           same_text(pod->malformed, given->malformed) &&
-           pod->gpu_memory_mib == given->gpu_memory_mib &&
-           pod->min_gpu_memory_mib == given->min_gpu_memory_mib &&
-           (pod->has_deadline || pod->timeout_s == given->timeout_s) &&
-           (pod->gate_seen || !given->gate_seen) && (pod->plugin_took || !given->plugin_took);
-}
-
-static bool same_texts(const struct sl_pod *a, const struct sl_pod *b)
-{
-    return same_text(a->namespace, b->namespace) && same_text(a->name, b->name) &&
-           same_text(a->uid, b->uid) && same_text(a->node, b->node) &&
-           same_text(a->malformed, b->malformed) && same_text(a->assignment, b->assignment) &&
-           same_text(a->problem, b->problem) && same_text(a->nominated, b->nominated) &&
-           same_text(a->after, b->after);
-}
-
-static bool same_flags(const struct sl_pod *a, const struct sl_pod *b)
-{
-    return a->deleting == b->deleting && a->has_deadline == b->has_deadline &&
-           a->never_preempts == b->never_preempts && a->plugin_took == b->plugin_took &&
-           a->tried == b->tried && a->daemon_set == b->daemon_set && a->gate_seen == b->gate_seen &&
-           a->released == b->released && a->set_aside == b->set_aside && a->poses == b->poses;
-}
-
-static bool same_numbers(const struct sl_pod *a, const struct sl_pod *b)
-{
-    return a->phase == b->phase && a->gate == b->gate && a->priority == b->priority &&
-           a->gone_s == b->gone_s && a->created_us == b->created_us &&
-           a->started_us == b->started_us && a->gpu_memory_mib == b->gpu_memory_mib &&
-           a->min_gpu_memory_mib == b->min_gpu_memory_mib && a->timeout_s == b->timeout_s &&
-           a->owner == b->owner && a->scheduler == b->scheduler;
+    const struct sl_pod made = kept(pod, given);
+    return sl_pod_same_ask(pod, given) && same_fields(pod, &made);
 }
 
 /* Two asks of one key may be for different resources, or be made by different workloads. */
@@ -443,8 +358,7 @@ static bool same_items(const struct sl_pod *a, const struct sl_pod *b)
 bool sl_pod_same(const struct sl_pod *a, const struct sl_pod *b)
 {
     bool bare = a->constraints == NULL || b->constraints == NULL;
-    return same_numbers(a, b) && same_flags(a, b) && same_texts(a, b) && same_items(a, b) &&
-           a->n_labels == b->n_labels &&
+    return same_fields(a, b) && same_items(a, b) && a->n_labels == b->n_labels &&
            (a->n_labels == 0 ||
             memcmp(a->label, b->label, a->n_labels * sizeof(a->label[0])) == 0) &&
            (bare ? a->constraints == b->constraints

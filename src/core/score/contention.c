@@ -15,7 +15,7 @@ static int next_device(const struct sl_view *view, const struct sl_ask *ask)
     const struct sl_ask_item *item = &ask->item[0];
     int pool = sl_view_pool(view, item->key);
     bool plain = ask->n == 1 && item->count == 1 && pool >= 0 && !sl_item_has_memory(item) &&
-                 view->node->pool[pool].kind == SL_KIND_REPLICA &&
+                 sl_kinds[view->node->pool[pool].kind].replica &&
                  !sl_pool_on_instances(view->node, (unsigned)pool);
     return plain ? view->room[pool].next_device : -1;
 }
@@ -39,8 +39,7 @@ static uint64_t devices_shared(const struct sl_view *view, const struct sl_ask *
     for (unsigned i = 0; i < given.n; i++) {
         const struct sl_assignment_part *part = &given.part[i];
         int pool = sl_view_pool(view, ask->item[part->item].key);
-        enum sl_kind kind = view->node->pool[pool].kind;
-        bool shared = kind == SL_KIND_REPLICA || kind == SL_KIND_MEMORY;
+        bool shared = sl_kinds[view->node->pool[pool].kind].shares;
         if (shared && part->device >= 0 && part->instance < 0) {
             bits |= UINT64_C(1) << part->device;
         }

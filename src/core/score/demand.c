@@ -54,7 +54,7 @@ static const struct sl_heap_rule by_weight = {
 /* Is the want in a heap? Instances of a size count by their resource only. */
 static bool has_heap(const struct sl_want *want)
 {
-    return want->key.count == 0 || want->kind != SL_KIND_MIG;
+    return want->key.count == 0 || !sl_kinds[want->kind].instance;
 }
 
 static struct sl_want_heap *heap_of(struct sl_wants *wants, const struct sl_want *want)
@@ -283,7 +283,7 @@ int64_t sl_demand_weight(const struct sl_demand *demand, const struct sl_mig_pro
     int64_t sum = 0;
     for (unsigned i = 0; demand != NULL && i < demand->n; i++) {
         const struct sl_demand_row *row = &demand->row[i];
-        bool same = row->kind == SL_KIND_MIG && row->shape.compute == profile->compute &&
+        bool same = sl_kinds[row->kind].instance && row->shape.compute == profile->compute &&
                     row->shape.memory_gb == profile->memory_gb &&
                     row->shape.attributes == profile->attributes;
         sum += same ? row->weight : 0;

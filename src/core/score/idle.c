@@ -60,7 +60,7 @@ static struct offer offer_of(const struct sl_scorer *scorer, const struct sl_vie
                           .replicas = view->idle.replicas,
                           .whole = view->idle.whole >= 0};
     for (unsigned i = 0; i < view->n_pools; i++) {
-        offer.memory = offer.memory || view->node->pool[i].kind == SL_KIND_MEMORY;
+        offer.memory = offer.memory || sl_kinds[view->node->pool[i].kind].memory;
     }
     return offer;
 }
@@ -255,8 +255,8 @@ static bool look_at_gaps(struct sl_scorer *scorer, const struct sl_view *view, c
         take_whole(table, ask->item[0].count, after);
         return true;
     }
-    if (ask->item[0].kind == SL_KIND_MEMORY) {
-        struct sl_typical own = {.count = ask->item[0].count, .kind = SL_KIND_MEMORY};
+    if (sl_kinds[ask->item[0].kind].memory) {
+        struct sl_typical own = {.count = ask->item[0].count, .kind = ask->item[0].kind};
         int32_t size = sl_idle_size(table, &own);
         return size > 0 && take_share(table, view, size, after);
     }

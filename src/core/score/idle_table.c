@@ -34,25 +34,19 @@ struct mix {
 
 int32_t sl_idle_size(const struct sl_idle *idle, const struct sl_typical *ask)
 {
-    switch (ask->kind) {
-    case SL_KIND_WHOLE:
-        return idle->steps;
-    case SL_KIND_REPLICA:
-        return idle->replicas > 0 ? (idle->steps + idle->replicas - 1) / idle->replicas : 0;
-    case SL_KIND_MEMORY:
-        if (ask->count > idle->units) {
-            return 0;
-        }
+    const struct sl_kind_row *kind = &sl_kinds[ask->kind];
+    if (kind->memory && ask->count <= idle->units) {
         return (int32_t)((ask->count * idle->steps + idle->units - 1) / idle->units);
-    case SL_KIND_MIG:
-        break;
     }
-    return 0;
+    if (kind->replica && idle->replicas > 0) {
+        return (idle->steps + idle->replicas - 1) / idle->replicas;
+    }
+    return kind->whole ? idle->steps : 0;
 }
 
 static int64_t devices_of(const struct sl_typical *ask)
 {
-    return ask->kind == SL_KIND_MEMORY ? 1 : sl_least(ask->count, SL_NODE_DEVICES_MAX);
+    return sl_kinds[ask->kind].memory ? 1 : sl_least(ask->count, SL_NODE_DEVICES_MAX);
 }
 
 static void add_size(struct mix *mix, struct size one)
@@ -119,7 +113,7 @@ static void read_mix(const struct sl_scorer *scorer, struct sl_idle *idle, struc
         add_size(mix, (struct size){steps, share, share * cpu});
         mix->devices += share * n * steps;
         mix->cpu += share * n * cpu;
-        if (ask->kind == SL_KIND_WHOLE && ask->count > 1 && ask->count <= SL_NODE_DEVICES_MAX) {
+        if (sl_kinds[ask->kind].whole && ask->count > 1 && ask->count <= SL_NODE_DEVICES_MAX) {
             add_group(idle, ask, share);
         }
     }

@@ -52,7 +52,7 @@ static int64_t demand_weight(const struct sl_demand *demand, const struct sl_ask
     int64_t sum = 0;
     for (unsigned i = 0; demand != NULL && i < demand->n; i++) {
         const struct sl_demand_row *row = &demand->row[i];
-        sum += row->kind == SL_KIND_MIG || row_of_item(row, ask) ? row->weight : 0;
+        sum += sl_kinds[row->kind].instance || row_of_item(row, ask) ? row->weight : 0;
     }
     return sum;
 }
@@ -85,7 +85,7 @@ static int64_t profiles_of(const struct sl_node *node)
 {
     int64_t n = node->model == NULL ? 0 : node->model->n_profiles;
     for (unsigned i = 0; node->model == NULL && i < node->n_pools; i++) {
-        n += node->pool[i].kind == SL_KIND_MIG;
+        n += sl_kinds[node->pool[i].kind].instance;
     }
     return n > 0 ? n : 1;
 }
@@ -170,16 +170,9 @@ static int32_t left_of_parts(struct sl_scorer *scorer, const struct sl_view *vie
 /* Returns the share of a device that the units make up, when only counts are known. */
 static int64_t loss_of_count(const struct sl_node *node, const struct sl_pool *pool, int64_t count)
 {
-    switch (pool->kind) {
-    case SL_KIND_REPLICA:
-        return share(count, pool->replicas, DEVICE);
-    case SL_KIND_MEMORY:
-        return share(count, pool->capacity / (node->n_devices > 0 ? node->n_devices : 1), DEVICE);
-    case SL_KIND_WHOLE:
-    case SL_KIND_MIG:
-        break;
-    }
-    return DEVICE;
+    unsigned devices = node->n_devices > 0 ? node->n_devices : 1;
+    bool memory = sl_kinds[pool->kind].memory;
+    return share(count, memory ? pool->capacity / devices : pool->replicas, DEVICE);
 }
 
 /* Counts the unused devices which the assignment takes into use, whole or in pieces. */
@@ -212,7 +205,7 @@ static bool plain_availability(struct sl_scorer *scorer, const struct sl_view *v
     if (ask->n > 1) {
         return false;
     }
-    if (node->pool[p].kind == SL_KIND_WHOLE) {
+    if (sl_kinds[node->pool[p].kind].whole) {
         *out = 0;
         return true;
     }
@@ -297,11 +290,9 @@ static bool any_weight(const int32_t *weight)
 
 const int32_t *sl_score_weights(const struct sl_score_config *config, const struct sl_ask *ask)
 {
-    static const uint8_t rank[] = {
-        [SL_KIND_MEMORY] = 0, [SL_KIND_WHOLE] = 1, [SL_KIND_REPLICA] = 2, [SL_KIND_MIG] = 3};
     enum sl_kind kind = ask->n == 0 ? SL_KIND_WHOLE : ask->item[0].kind;
     for (unsigned i = 1; i < ask->n; i++) {
-        kind = rank[ask->item[i].kind] < rank[kind] ? ask->item[i].kind : kind;
+        kind = sl_kinds[ask->item[i].kind].rank < sl_kinds[kind].rank ? ask->item[i].kind : kind;
     }
     const int32_t *own = config->by_kind[kind];
     return any_weight(own) ? own : config->weight;

@@ -107,20 +107,13 @@ const struct sl_pool *sl_names_pool(const struct sl_view *view, const struct sl_
     return &view->node->pool[sl_view_pool(view, resident->pod->items[part->item].key)];
 }
 
-bool sl_names_has_kind(const struct sl_view *view, const struct sl_resident *resident,
-                       enum sl_kind kind)
-{
-    bool has = false;
-    for (unsigned i = 0; i < resident->n_parts; i++) {
-        has = has || sl_names_pool(view, resident, i)->kind == kind;
-    }
-    return has;
-}
-
 bool sl_names_shares(const struct sl_view *view, const struct sl_resident *resident)
 {
-    return sl_names_has_kind(view, resident, SL_KIND_REPLICA) ||
-           sl_names_has_kind(view, resident, SL_KIND_MEMORY);
+    bool shares = false;
+    for (unsigned i = 0; i < resident->n_parts; i++) {
+        shares = shares || sl_kinds[sl_names_pool(view, resident, i)->kind].shares;
+    }
+    return shares;
 }
 
 bool sl_names_is_on(const struct sl_usage_row *row, uint64_t key)
@@ -152,7 +145,7 @@ static bool may_have(const struct sl_view *view, const struct sl_resident *resid
     bool may = false;
     for (unsigned i = 0; i < resident->n_parts; i++) {
         const struct sl_pool *pool = sl_names_pool(view, resident, i);
-        bool instance = pool->kind == SL_KIND_MIG || pool->profile != NULL;
+        bool instance = sl_kinds[pool->kind].instance || pool->profile != NULL;
         may = may ||
               (instance && pool->profile != NULL ? sl_names_is_of(view->node, row, pool->profile)
                                                  : instance == (row->instance >= 0));

@@ -9,9 +9,7 @@ uint64_t sl_names_key(const struct sl_pod *pod); /* sl_usage_pod_key() */
 const struct sl_pool *sl_names_pool(const struct sl_view *view, const struct sl_resident *resident,
                                     unsigned i);
 int64_t sl_names_held(const struct sl_view *view, const struct sl_resident *resident); /* units */
-bool sl_names_has_kind(const struct sl_view *view, const struct sl_resident *resident,
-                       enum sl_kind kind);
-bool sl_names_shares(const struct sl_view *view, const struct sl_resident *resident); /* GPUs */
+bool sl_names_shares(const struct sl_view *view, const struct sl_resident *resident);  /* GPUs */
 bool sl_names_is_on(const struct sl_usage_row *row, uint64_t key);
 /* Is the row one of an instance of that profile, as the driver rounds its name? */
 bool sl_names_is_of(const struct sl_node *node, const struct sl_usage_row *row,

@@ -67,6 +67,16 @@ static void look_at(struct look *look, const struct sl_usage_row *row)
 
 /* ---- by the exporter's word ---- */
 
+/* Has it memory of a GPU, of which a unit is no place? */
+static bool has_memory(const struct look *look, const struct sl_resident *resident)
+{
+    bool has = false;
+    for (unsigned i = 0; i < resident->n_parts; i++) {
+        has = has || sl_kinds[sl_names_pool(look->view, resident, i)->kind].memory;
+    }
+    return has;
+}
+
 /* How many units more name the pod than it holds; below 0 where they show some of its units only,
  * or none: an exporter may name one pod of those that share a GPU. */
 static int64_t named_beyond(const struct look *look, const struct sl_resident *resident)
@@ -79,7 +89,7 @@ static int64_t named_beyond(const struct look *look, const struct sl_resident *r
             return -1;
         }
     }
-    bool told = named > 0 && !sl_names_has_kind(look->view, resident, SL_KIND_MEMORY);
+    bool told = named > 0 && !has_memory(look, resident);
     return told ? named - sl_names_held(look->view, resident) : -1;
 }
 
@@ -183,9 +193,9 @@ static void look_by_pool(struct look *look, unsigned i_part)
     const struct sl_node *node = look->view->node;
     const struct sl_assignment_part *part = part_of(look, look->resident, i_part);
     const struct sl_pool *pool = sl_names_pool(look->view, look->resident, i_part);
-    if (pool->kind == SL_KIND_MIG && pool->profile == NULL) {
+    if (sl_kinds[pool->kind].instance && pool->profile == NULL) {
         look_at(look, NULL);
-    } else if (pool->kind == SL_KIND_MEMORY && part->device >= 0 && !look->resident->assumed) {
+    } else if (sl_kinds[pool->kind].memory && part->device >= 0 && !look->resident->assumed) {
         look_at_device(look, (unsigned)part->device); /* its plugin does as it is told */
     } else if (pool->profile != NULL) {
         look_at_instances(look, pool);
@@ -225,7 +235,7 @@ static int64_t declared_of(const struct look *look)
         const struct sl_device *device =
             part->device < 0 ? NULL : &look->view->node->device[part->device];
         int64_t mib = item->memory_mib * part->amount;
-        if (item->kind == SL_KIND_MEMORY && device != NULL && device->memory_units > 0) {
+        if (sl_kinds[item->kind].memory && device != NULL && device->memory_units > 0) {
             mib = part->amount * device->memory_mib / device->memory_units;
         }
         sum = mib > 0 ? mib + (sum < 0 ? 0 : sum) : sum;
@@ -239,7 +249,7 @@ static int64_t share_of(const struct sl_node *node, const struct sl_pool *pool,
 {
     const struct sl_mig_model *model = device == NULL ? node->model : device->model;
     int64_t whole = amount * WHOLE;
-    if (pool->kind == SL_KIND_MEMORY) {
+    if (sl_kinds[pool->kind].memory) {
         return device != NULL && device->memory_units > 0 ? whole / device->memory_units : 0;
     }
     if (pool->slices) {

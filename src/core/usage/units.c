@@ -7,7 +7,7 @@ unsigned sl_usage_gpus(const struct sl_node *node)
     n = node->n_devices > n ? node->n_devices : n;
     for (unsigned i = 0; i < node->n_pools; i++) {
         const struct sl_pool *pool = &node->pool[i];
-        n = pool->kind == SL_KIND_WHOLE && pool->capacity > n ? pool->capacity : n;
+        n = sl_kinds[pool->kind].whole && pool->capacity > n ? pool->capacity : n;
     }
     return n > 0 && n < SL_NODE_DEVICES_MAX ? (unsigned)n : SL_NODE_DEVICES_MAX;
 }
@@ -53,7 +53,7 @@ bool sl_usage_has_instances(const struct sl_node *node)
 {
     bool has = node->model != NULL; /* it may be cut by and by */
     for (unsigned i = 0; i < node->n_pools; i++) {
-        has = has || node->pool[i].kind == SL_KIND_MIG || node->pool[i].profile != NULL;
+        has = has || sl_kinds[node->pool[i].kind].instance || node->pool[i].profile != NULL;
     }
     return has;
 }

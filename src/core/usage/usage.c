@@ -28,8 +28,8 @@ static bool is_shared(const struct sl_view *view, unsigned device)
     bool replicas = false;
     for (unsigned i = 0; i < node->n_pools; i++) {
         const struct sl_pool *pool = &node->pool[i];
-        replicas = replicas || (pool->kind == SL_KIND_REPLICA && pool->on_devices &&
-                                !pool->slices && !pool->equal_memory);
+        replicas = replicas || (sl_kinds[pool->kind].replica && pool->on_devices && !pool->slices &&
+                                !pool->equal_memory);
     }
     return replicas && !d->mig && d->memory_mib > 0;
 }

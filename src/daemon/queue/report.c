@@ -182,7 +182,7 @@ static const struct sl_metric rows[] = {
      "Waiting pods by their first resource, their state and the reason.", "resource, state, reason",
      .write = write_waiting},
     {"sliced_queue_nominations_total", SL_METRIC_COUNTER,
-     "Nominations made: in the pod's turn, or ahead of a pod with a reservation (backfilled).",
+     "Nominations made: in the pod's turn, or ahead of a pod with a reserved start (backfilled).",
      "kind=\"in_turn\"", SL_METRIC_AT(SL_METRIC_U64, struct moment, in_turn)},
     {.labels = "kind=\"backfilled\"", COUNT(plan.backfills)},
     {"sliced_queue_nominations_ended_total", SL_METRIC_COUNTER,

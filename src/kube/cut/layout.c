@@ -35,7 +35,7 @@ static int staying_check(const struct sl_node *node, const struct sl_cut_device 
                          struct sl_error *err)
 {
     for (unsigned i = 0; i < node->n_pools; i++) {
-        bool made = node->pool[i].kind == SL_KIND_MIG || node->pool[i].slices;
+        bool made = sl_kinds[node->pool[i].kind].instance || node->pool[i].slices;
         if (made && !node->pool[i].on_devices) {
             return sl_error_set(err, SL_ERR_FIELD, "it is not known which GPU has its %s",
                                 node->pool[i].resource);
@@ -145,7 +145,7 @@ static void name_profile(const struct sl_node *node, const struct sl_mig_profile
 {
     for (unsigned i = 0; i < node->n_pools; i++) {
         const struct sl_pool *pool = &node->pool[i];
-        if (pool->kind == SL_KIND_MIG && pool->profile == profile &&
+        if (sl_kinds[pool->kind].instance && pool->profile == profile &&
             name_of_resource(pool->resource, out)) {
             return;
         }

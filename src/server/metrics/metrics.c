@@ -22,9 +22,13 @@ const char *sl_outcome_name(enum sl_outcome outcome)
 const char *sl_limit_name(enum sl_limit limit)
 {
     static const char *const names[SL_LIMIT_COUNT] = {
-        "body_bytes",  "reply_bytes",      "header_time", "body_time", "reply_time",
-        "connections", "buffered_bytes",   "node_names",  "decode",    "reservations",
-        "objects",     "metric_resources", "estimates",
+        [SL_LIMIT_BODY] = "body_bytes",         [SL_LIMIT_REPLY] = "reply_bytes",
+        [SL_LIMIT_HEADER_TIME] = "header_time", [SL_LIMIT_TIME] = "body_time",
+        [SL_LIMIT_REPLY_TIME] = "reply_time",   [SL_LIMIT_CONNECTIONS] = "connections",
+        [SL_LIMIT_BUFFERED] = "buffered_bytes", [SL_LIMIT_NAMES] = "node_names",
+        [SL_LIMIT_DECODE] = "decode",           [SL_LIMIT_RESERVATIONS] = "reservations",
+        [SL_LIMIT_OBJECTS] = "objects",         [SL_LIMIT_SERIES] = "metric_resources",
+        [SL_LIMIT_ESTIMATES] = "estimates",
     };
     return names[limit];
 }

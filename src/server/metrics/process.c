@@ -1,10 +1,11 @@
-/* Reads /proc/self, and the log's own count. */
+/* Reads /proc/self, and the process's own counts. */
 #include "server/metrics/process.h"
 
 #include <dirent.h>
 #include <string.h>
 #include <time.h>
 
+#include "util/check.h"
 #include "util/log.h"
 #include "util/process/files.h"
 #include "util/process/memory.h"
@@ -38,6 +39,7 @@ void sl_process_read(struct sl_process *out)
     memset(out, 0, sizeof(*out));
     read_memory(out);
     read_files(out);
+    out->failed_checks = sl_checks_failed();
     out->lost_lines = sl_log_lost();
     out->lines_left_out = sl_log_left_out();
     struct timespec cpu;

@@ -10,7 +10,8 @@ struct sl_process {
     uint64_t open_files;
     uint64_t max_files;
     int64_t cpu_us;
-    uint64_t lost_lines; /* of the log */
+    uint64_t failed_checks; /* util/check.h */
+    uint64_t lost_lines;    /* of the log */
     uint64_t lines_left_out;
 };
 

@@ -227,7 +227,7 @@ static const struct sl_metric written_rows[] = {
     {"sliced_limit_hits_total", SL_METRIC_COUNTER, "Times that a configured ceiling was met.",
      "limit", .write = write_limits},
     {"sliced_cluster_nodes_overcommitted", SL_METRIC_GAUGE,
-     "Nodes whose pods hold more GPU units than the node has or has places for; /api/v1/nodes says "
+     "Nodes whose pods hold more GPU units than the node has, or can hold; /api/v1/nodes says "
      "of what.",
      NULL, .write = write_overcommitted},
     {"sliced_cluster_pods", SL_METRIC_GAUGE, "Pods known, by state.", "state", .write = write_pods},
@@ -303,6 +303,9 @@ static const struct sl_metric cluster_rows[] = {
 
 #define PROCESS(kind, member) SL_METRIC_AT(kind, struct sl_process, member)
 static const struct sl_metric process_rows[] = {
+    {"sliced_checks_failed_total", SL_METRIC_COUNTER,
+     "Checks by which the program watches itself that failed; each is a defect of sliced.", NULL,
+     PROCESS(SL_METRIC_U64, failed_checks)},
     {"sliced_log_lines_lost_total", SL_METRIC_COUNTER,
      "Lines of the log that could not be written.", NULL, PROCESS(SL_METRIC_U64, lost_lines)},
     {"sliced_log_lines_left_out_total", SL_METRIC_COUNTER,

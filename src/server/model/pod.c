@@ -198,7 +198,7 @@ bool sl_model_is_plan(const struct sl_pod *pod)
 {
     bool plan = false;
     for (uint32_t i = 0; i < pod->n_items && !plan; i++) {
-        plan = pod->items[i].kind != SL_KIND_MEMORY;
+        plan = !sl_kinds[pod->items[i].kind].memory;
     }
     return plan;
 }

@@ -205,14 +205,14 @@ static void random_config(struct sl_config *config)
     }
 }
 
-static void check_round_trip(const struct sl_config *config, bool comments)
+static void check_round_trip(const struct sl_config *config)
 {
     struct sl_buf out;
     struct sl_config again;
     struct sl_error err = {0};
     sl_buf_init(&out, 65536);
     memset(&again, 0, sizeof(again));
-    sl_config_print(config, comments, &out);
+    sl_config_print(config, &out);
     assert_int_equal(out.failed, SL_BUF_OK);
     if (sl_config_parse("printed", out.data, out.len, &again, NULL, &err) != 0) {
         fail_msg("%u:%u: %s: %s\nin\n%.*s", err.line, err.column, err.field, err.message,
@@ -242,11 +242,10 @@ static void what_is_printed_reads_back_to_the_same(void **state)
     (void)state;
     struct sl_config config;
     sl_config_defaults(&config);
-    check_round_trip(&config, false);
-    check_round_trip(&config, true);
+    check_round_trip(&config);
     for (int i = 0; i < 500; i++) {
         random_config(&config);
-        check_round_trip(&config, i % 2 == 0);
+        check_round_trip(&config);
     }
 }
 
@@ -392,25 +391,6 @@ static void a_reload_of_everything_changes_what_needs_no_restart_and_names_the_r
     assert_memory_equal(kept, cut, sizeof(cut) - 1);
 }
 
-static void the_reference_page_is_up_to_date(void **state)
-{
-    (void)state;
-    static char page[65536];
-    struct sl_buf out;
-    FILE *file = fopen(SL_SOURCE_DIR "/docs/configuration.md", "rb");
-    assert_non_null(file);
-    size_t len = fread(page, 1, sizeof(page), file);
-    assert_int_equal(fclose(file), 0);
-    sl_buf_init(&out, sizeof(page));
-    sl_config_reference(&out);
-    assert_int_equal(out.failed, SL_BUF_OK);
-    if (len != out.len || memcmp(page, out.data, len) != 0) {
-        fail_msg("docs/configuration.md is not what the table of keys says; make it anew: "
-                 "sliced --print-config-reference > docs/configuration.md");
-    }
-    sl_buf_free(&out);
-}
-
 /* What the schema takes is tried with helm, on the chart's values. */
 static void the_schema_names_every_key_and_list_once(void **state)
 {
@@ -447,7 +427,6 @@ int main(void)
         cmocka_unit_test(every_term_of_the_score_has_its_weights),
         cmocka_unit_test(only_keys_so_marked_need_a_restart),
         cmocka_unit_test(a_reload_of_everything_changes_what_needs_no_restart_and_names_the_rest),
-        cmocka_unit_test(the_reference_page_is_up_to_date),
         cmocka_unit_test(the_schema_names_every_key_and_list_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,15 +57,15 @@ static bool device_is_free(const struct sl_view *view, const struct later *later
 {
     const struct sl_node *node = view->node;
     for (unsigned p = 0; !node->device[device].mig && p < node->n_pools; p++) {
-        if (node->pool[p].kind != SL_KIND_MIG && node->pool[p].profile == NULL &&
-            (later->pool[p] || node->pool[p].kind != SL_KIND_WHOLE)) {
+        const struct sl_kind_row *kind = &sl_kinds[node->pool[p].kind];
+        if (!kind->instance && node->pool[p].profile == NULL && (later->pool[p] || !kind->cut)) {
             return false;
         }
     }
     for (unsigned i = 0; i < node->n_instances; i++) {
         const struct sl_instance *instance = &node->instance[i];
         if (instance->device == device &&
-            (later->pool[instance->pool] || node->pool[instance->pool].kind != SL_KIND_MIG)) {
+            (later->pool[instance->pool] || !sl_kinds[node->pool[instance->pool].kind].instance)) {
             return false;
         }
     }

@@ -11,7 +11,7 @@
 int64_t sl_cut_memory_of(const struct sl_node *node, const struct sl_mig_profile *profile)
 {
     for (unsigned i = 0; i < node->n_pools; i++) {
-        if (node->pool[i].profile == profile && node->pool[i].kind == SL_KIND_MIG &&
+        if (node->pool[i].profile == profile && sl_kinds[node->pool[i].kind].instance &&
             node->pool[i].memory_mib > 0) {
             return node->pool[i].memory_mib;
         }
@@ -59,8 +59,8 @@ static bool device_in_use(const struct sl_view *view, unsigned device)
     const struct sl_node *node = view->node;
     for (unsigned p = 0; !node->device[device].mig && p < node->n_pools; p++) {
         const struct sl_pool *pool = &node->pool[p];
-        bool here = pool->kind != SL_KIND_MIG && pool->profile == NULL;
-        if (here && (pool->kind != SL_KIND_WHOLE || view->pool_used[p] > 0)) {
+        bool here = !sl_kinds[pool->kind].instance && pool->profile == NULL;
+        if (here && (!sl_kinds[pool->kind].cut || view->pool_used[p] > 0)) {
             return true;
         }
     }
@@ -68,7 +68,7 @@ static bool device_in_use(const struct sl_view *view, unsigned device)
         const struct sl_instance *instance = &node->instance[i];
         if (is_on(node, instance, device) &&
             (view->pool_used[instance->pool] > 0 ||
-             node->pool[instance->pool].kind != SL_KIND_MIG || instance->profile == NULL)) {
+             !sl_kinds[node->pool[instance->pool].kind].instance || instance->profile == NULL)) {
             return true;
         }
     }
@@ -78,8 +78,7 @@ static bool device_in_use(const struct sl_view *view, unsigned device)
 static bool nothing_in_use(const struct sl_view *view)
 {
     for (unsigned p = 0; p < view->node->n_pools; p++) {
-        if (view->pool_used[p] > 0 || view->node->pool[p].kind == SL_KIND_REPLICA ||
-            view->node->pool[p].kind == SL_KIND_MEMORY) {
+        if (view->pool_used[p] > 0 || !sl_kinds[view->node->pool[p].kind].cut) {
             return false;
         }
     }
@@ -152,7 +151,7 @@ static void deal_out(struct sl_cut_node *node)
     uint8_t left[SL_MIG_PROFILES_MAX] = {0};
     for (unsigned p = 0; p < from->n_pools; p++) {
         const struct sl_pool *pool = &from->pool[p];
-        int index = pool->kind == SL_KIND_MIG ? sl_model_index(from->model, pool->profile) : -1;
+        int index = sl_kinds[pool->kind].instance ? sl_model_index(from->model, pool->profile) : -1;
         if (index >= 0) {
             left[index] = (uint8_t)sl_least(pool->capacity, UINT8_MAX);
         }
@@ -175,7 +174,7 @@ static enum sl_cut_bar read_unknown(struct sl_cut_node *node)
     const struct sl_node *from = node->view->node;
     bool some_whole = false;
     for (unsigned p = 0; p < from->n_pools; p++) {
-        some_whole = some_whole || from->pool[p].kind == SL_KIND_WHOLE;
+        some_whole = some_whole || sl_kinds[from->pool[p].kind].whole;
     }
     if (from->model == NULL) {
         return has_model(from) ? SL_CUT_BAR_MIXED : SL_CUT_BAR_NO_MODEL;
@@ -314,10 +313,11 @@ static enum sl_cut_bar read_for_nos(struct sl_cut_node *node, struct sl_cut_tabl
         return SL_CUT_BAR_NOT_REPORTED;
     }
     for (unsigned p = 0; p < from->n_pools; p++) {
-        if (from->pool[p].kind == SL_KIND_MIG && !from->pool[p].on_devices) {
+        bool instances = sl_kinds[from->pool[p].kind].instance;
+        if (instances && !from->pool[p].on_devices) {
             return SL_CUT_BAR_DIFFERS;
         }
-        lags[p] = from->pool[p].kind != SL_KIND_MIG || sl_cut_report_lags(node, p);
+        lags[p] = !instances || sl_cut_report_lags(node, p);
     }
     node->n = from->n_devices;
     for (unsigned d = 0; d < node->n; d++) {
@@ -357,7 +357,7 @@ static void count_spare(struct sl_cut_node *node)
             if (device->may_change && unit >= 0) {
                 free -= device->free[unit];
             }
-            free -= device->may_change && device->is_whole && pool->kind == SL_KIND_WHOLE;
+            free -= device->may_change && device->is_whole && sl_kinds[pool->kind].whole;
         }
         node->spare[p] = (int32_t)(free > 0 ? sl_least(free, INT32_MAX) : 0);
     }

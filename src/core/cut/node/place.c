@@ -42,7 +42,7 @@ static bool is_spelled(const struct sl_node *node, const struct sl_mig_profile *
                        const struct sl_ask_item *item)
 {
     for (unsigned p = 0; p < node->n_pools; p++) {
-        if (node->pool[p].profile == profile && node->pool[p].kind == SL_KIND_MIG) {
+        if (node->pool[p].profile == profile && sl_kinds[node->pool[p].kind].instance) {
             return node->pool[p].key == item->key;
         }
     }
@@ -56,11 +56,11 @@ static int unit_of(const struct sl_cut_node *node, const struct sl_mig_model *mo
     if (model == NULL) {
         return -1;
     }
-    if (item->kind == SL_KIND_WHOLE) {
+    if (sl_kinds[item->kind].whole) {
         return sl_item_mib(item) <= (int64_t)model->memory_gib * 1024 ? SL_CUT_WHOLE : -1;
     }
     const struct sl_mig_profile *profile =
-        item->kind == SL_KIND_MIG ? sl_mig_profile_of(model, item->shape) : NULL;
+        sl_kinds[item->kind].instance ? sl_mig_profile_of(model, item->shape) : NULL;
     if (profile == NULL || !is_spelled(node->view->node, profile, item) ||
         (node->plain && profile->attributes != 0) ||
         sl_item_mib(item) > sl_cut_memory_of(node->view->node, profile)) {
@@ -74,7 +74,7 @@ static int32_t *spare_of(struct sl_cut_node *node, const struct sl_ask_item *ite
 {
     int pool = sl_view_pool(node->view, item->key);
     bool slice = node->shares && sl_cut_slice_of(item) > 0;
-    if (pool < 0 || (item->kind != SL_KIND_MIG && item->kind != SL_KIND_WHOLE && !slice)) {
+    if (pool < 0 || (!sl_kinds[item->kind].cut && !slice)) {
         return NULL;
     }
     const struct sl_pool *p = &node->view->node->pool[pool];
@@ -159,7 +159,7 @@ static bool single_take(struct sl_cut_node *node, const struct sl_ask *ask)
 {
     const struct sl_ask_item *item = &ask->item[0];
     struct sl_cut_node was = *node;
-    if (ask->n != 1 || item->kind != SL_KIND_WHOLE ||
+    if (ask->n != 1 || !sl_kinds[item->kind].whole ||
         strcmp(item->resource, "nvidia.com/gpu") != 0) {
         return false;
     }

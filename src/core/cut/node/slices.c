@@ -29,7 +29,7 @@ int sl_cut_size_add(struct sl_cut_sizes *sizes, int32_t gb)
 
 int32_t sl_cut_slice_of(const struct sl_ask_item *item)
 {
-    int32_t gb = item->kind == SL_KIND_REPLICA ? sl_item_slice_gb(item) : 0;
+    int32_t gb = sl_kinds[item->kind].replica ? sl_item_slice_gb(item) : 0;
     return item->each <= 1 && sl_item_mib(item) <= (int64_t)gb * 1024 ? gb : 0;
 }
 
@@ -69,7 +69,7 @@ static bool slices_read(struct sl_cut_node *node, struct sl_cut_device *device,
 static bool whole_in_use(const struct sl_view *view)
 {
     for (unsigned p = 0; p < view->n_pools; p++) {
-        if (view->node->pool[p].kind == SL_KIND_WHOLE && view->pool_used[p] > 0) {
+        if (sl_kinds[view->node->pool[p].kind].whole && view->pool_used[p] > 0) {
             return true;
         }
     }
@@ -107,7 +107,7 @@ enum sl_cut_bar sl_cut_slices_read(struct sl_cut_node *node, const uint8_t *kept
         return SL_CUT_BAR_DIFFERS;
     }
     for (unsigned p = 0; p < from->n_pools; p++) {
-        if (!from->pool[p].slices && from->pool[p].kind != SL_KIND_WHOLE) {
+        if (!from->pool[p].slices && !sl_kinds[from->pool[p].kind].whole) {
             return SL_CUT_BAR_SHARED;
         }
     }

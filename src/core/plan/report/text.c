@@ -66,8 +66,8 @@ static const struct {
                             "loosen its node selector, affinity, CPU or memory, or tolerate the "
                             "taints of nodes with room"},
     [SL_HOLD_CUT] = {"Cut",
-                     "No node has room for it now, and a node's GPUs are being cut for it "
-                     "(repartitioned), or are about to be.",
+                     "No node has room for it now, and a node's GPUs are being cut for it, "
+                     "or are about to be.",
                      NULL, "wait until the cut is over"},
     [SL_HOLD_DEVICE_CLASS] = {"DeviceClass",
                               "No node's device plugin offers a resource that it asks for, but a "

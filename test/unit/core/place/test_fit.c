@@ -552,12 +552,12 @@ static void profile_asked_under_another_name_is_told_with_the_nodes_own(void **s
         const char *text;
     } cases[] = {
         {"nvidia.com/mig-4g.23gb",
-         "nvidia.com/mig-4g.23gb: 1 asked, this node is not partitioned for it now; it offers that "
+         "nvidia.com/mig-4g.23gb: 1 asked, this node's GPUs are not cut for it now; it offers that "
          "profile as nvidia.com/mig-4g.24gb"},
         {"nvidia.com/mig-4g.24gb",
-         "nvidia.com/mig-4g.24gb: 1 asked, this node is not partitioned for it now"},
+         "nvidia.com/mig-4g.24gb: 1 asked, this node's GPUs are not cut for it now"},
         {"nvidia.com/mig-1g.6gb.me",
-         "nvidia.com/mig-1g.6gb.me: 1 asked, this node is not partitioned for it now"},
+         "nvidia.com/mig-1g.6gb.me: 1 asked, this node's GPUs are not cut for it now"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[256];

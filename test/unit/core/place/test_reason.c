@@ -27,7 +27,7 @@ static void sentences_carry_the_resource_and_the_numbers(void **state)
     v.reason = SL_REASON_NOT_OFFERED;
     check_text(v, NULL, "nvidia.com/mig-1g.6gb: not offered by this node");
     v.reason = SL_REASON_NOT_PARTITIONED;
-    check_text(v, NULL, "nvidia.com/mig-1g.6gb: 2 asked, this node is not partitioned for it now");
+    check_text(v, NULL, "nvidia.com/mig-1g.6gb: 2 asked, this node's GPUs are not cut for it now");
     v.reason = SL_REASON_CUTTING;
     check_text(v, NULL, "nvidia.com/mig-1g.6gb: 2 asked, this node's GPUs are being cut");
     v.reason = SL_REASON_EXCEEDS_NODE;
@@ -77,7 +77,7 @@ static void one_sentence_speaks_for_all_nodes_with_the_reason(void **state)
          "for pods to end"},
         {{SL_REASON_NOT_PARTITIONED, 1, .asked = 2},
          2,
-         "no GPU is partitioned for nvidia.com/mig-1g.6gb now; 2 nodes could be repartitioned for "
+         "no GPU is cut for nvidia.com/mig-1g.6gb now; 2 nodes could be cut for "
          "it"},
         {{SL_REASON_MEMORY_TAKEN, 1, .asked = 2},
          2,

@@ -57,7 +57,7 @@ static void a_profile_under_another_name_is_told_with_the_nodes_own(void **state
         "NVIDIA-A30, nvidia.com/gpu.count: \"1\", sliced.dev/partitioning: dynamic}}\n"
         "status: {allocatable: {nvidia.com/mig-1g.6gb: \"4\"}}\n" RIG_POD(
             "p", "u", "nvidia.com/mig-4g.23gb", "1"),
-        "no GPU is partitioned for nvidia.com/mig-4g.23gb now; 1 node could be repartitioned "
+        "no GPU is cut for nvidia.com/mig-4g.23gb now; 1 node could be cut "
         "for it, where the profile is offered as nvidia.com/mig-4g.24gb");
 }
 

@@ -1,5 +1,5 @@
 /* Replicas dealt out to places. */
-#include "core/place/deal.h"
+#include "core/place/kind/deal.h"
 
 #include <stddef.h>
 

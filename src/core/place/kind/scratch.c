@@ -1,5 +1,5 @@
 /* Books and frees units in a scratch copy of a view's counters. */
-#include "core/place/choose.h"
+#include "core/place/kind/kind.h"
 
 /* Units of one part that declare GPU memory at most, so that sums over residents do not overflow.
  */
@@ -46,7 +46,7 @@ void sl_scratch_take(struct sl_scratch *scratch, unsigned pool, const struct sl_
 {
     const struct sl_pool *p = &scratch->view->node->pool[pool];
     int64_t declared = 0;
-    if (p->kind == SL_KIND_REPLICA && item != NULL) {
+    if (sl_kinds[p->kind].replica && item != NULL) {
         declared = sign * sl_least(part->amount, DECLARED_UNITS_MAX) * item->memory_mib;
     }
     scratch->pool_used[pool] += sign * part->amount;
@@ -61,14 +61,27 @@ void sl_scratch_take(struct sl_scratch *scratch, unsigned pool, const struct sl_
         *used += (int32_t)(sign * part->amount);
         use->instances += (*used > 0) - was;
         scratch->instance_mib[part->instance] += declared;
-    } else if (p->kind == SL_KIND_WHOLE) {
+    } else if (sl_kinds[p->kind].whole) {
         use->whole = sign > 0;
-    } else if (p->kind == SL_KIND_REPLICA) {
+    } else if (sl_kinds[p->kind].replica) {
         use->replicas += (int32_t)(sign * part->amount);
         use->declared_mib += declared;
     } else {
         use->memory_units += sign * part->amount;
     }
+}
+
+bool sl_target_add(const struct sl_target *target, int device, int instance, int64_t amount)
+{
+    struct sl_assignment *assignment = target->assignment;
+    if (assignment->n >= SL_ASSIGNMENT_MAX) {
+        return false;
+    }
+    struct sl_assignment_part *part = &assignment->part[assignment->n];
+    *part = (struct sl_assignment_part){target->number, (int16_t)device, (int16_t)instance, amount};
+    assignment->n++;
+    sl_scratch_take(target->scratch, target->pool, target->item, part, 1);
+    return true;
 }
 
 void sl_scratch_undo(struct sl_scratch *scratch, const struct sl_ask_item *item,
@@ -146,47 +159,4 @@ void sl_scratch_restore(struct sl_scratch *scratch, unsigned resident)
 {
     const struct sl_resident *r = &scratch->view->resident[resident];
     resident_book(scratch, r, scratch->view->part + r->first_part, 1);
-}
-
-/* A new part, unlike one that a resident holds, needs a healthy device and must not over-commit its
- * memory. */
-static bool part_can_give(const struct sl_scratch *scratch, unsigned pool,
-                          const struct sl_ask_item *item, const struct sl_assignment_part *part)
-{
-    const struct sl_node *node = scratch->view->node;
-    const struct sl_pool *p = &node->pool[pool];
-    if (scratch->pool_used[pool] >= p->capacity ||
-        part->amount > p->capacity - scratch->pool_used[pool] ||
-        !sl_scratch_can_hold(scratch, pool, part) ||
-        !sl_scratch_has_memory(scratch, pool, item, part)) {
-        return false;
-    }
-    if (!p->on_devices) {
-        return true;
-    }
-    const struct sl_device *device = &node->device[part->device];
-    const struct sl_device_use *use = &scratch->device[part->device];
-    return device->healthy &&
-           (p->kind != SL_KIND_MEMORY || part->amount <= device->memory_units - use->memory_units);
-}
-
-bool sl_scratch_take_exactly(struct sl_scratch *scratch, const struct sl_ask *ask,
-                             const struct sl_assignment *assignment)
-{
-    struct sl_assignment done = {0};
-    if (assignment->n > 0 && scratch->view->withheld) {
-        return false;
-    }
-    for (; done.n < assignment->n; done.n++) {
-        const struct sl_assignment_part *part = &assignment->part[done.n];
-        const struct sl_ask_item *item = &ask->item[part->item];
-        int pool = sl_view_pool(scratch->view, item->key);
-        if (pool < 0 || !part_can_give(scratch, (unsigned)pool, item, part)) {
-            sl_scratch_undo(scratch, ask->item, &done, 0);
-            return false;
-        }
-        sl_scratch_take(scratch, (unsigned)pool, item, part, 1);
-        done.part[done.n] = *part;
-    }
-    return true;
 }

@@ -1,8 +1,7 @@
 /* Finds the units that have the GPU memory which an item needs. Memory that other pods declared on
  * a shared GPU is taken. */
-#include "core/place/choose.h"
-
 #include "core/node/pool.h"
+#include "core/place/kind/kind.h"
 
 /* True when a unit of that memory suffices. Unknown memory suffices for no stated minimum. */
 static bool suffices(const struct sl_ask_item *item, int64_t unit_mib)
@@ -11,6 +10,13 @@ static bool suffices(const struct sl_ask_item *item, int64_t unit_mib)
         return item->least_mib == 0;
     }
     return unit_mib >= sl_item_mib(item);
+}
+
+bool sl_wanted_is_of_size(const struct sl_node *node, unsigned pool, unsigned device,
+                          struct sl_wanted wanted)
+{
+    return wanted.size == SL_ANY_SIZE ||
+           wanted.size == sl_node_unit_mib(node, pool, (int)device, -1);
 }
 
 /* Returns how many declared shares of the item fit in the memory left. */
@@ -30,7 +36,7 @@ int64_t sl_memory_on_instance(const struct sl_scratch *scratch, unsigned pool,
         return 0;
     }
     const struct sl_pool *p = &scratch->view->node->pool[pool];
-    bool shared = p->kind == SL_KIND_REPLICA && !p->slices;
+    bool shared = sl_kinds[p->kind].replica && !p->slices;
     return shared ? shares_left(item, mib, scratch->instance_mib[i]) : INT64_MAX;
 }
 
@@ -72,7 +78,7 @@ int64_t sl_memory_on_device(const struct sl_scratch *scratch, unsigned pool,
     if (!suffices(item, sl_node_unit_mib(node, pool, (int)i, -1))) {
         return 0;
     }
-    if (node->pool[pool].kind != SL_KIND_REPLICA) {
+    if (!sl_kinds[node->pool[pool].kind].replica) {
         return INT64_MAX;
     }
     int64_t declared_mib = scratch->device[i].declared_mib;
@@ -93,7 +99,7 @@ int64_t sl_memory_by_counts(const struct sl_scratch *scratch, unsigned pool,
     if (!suffices(item, p->memory_mib)) {
         return 0;
     }
-    bool shared = p->kind == SL_KIND_REPLICA;
+    bool shared = sl_kinds[p->kind].replica;
     return shared ? shares_left(item, p->total_mib, scratch->pool_mib[pool]) : INT64_MAX;
 }
 

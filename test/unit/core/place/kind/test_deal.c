@@ -1,7 +1,7 @@
 /* Dealing units out to places, against dealing them one by one. */
 #include "unit/core/rig.h"
 
-#include "core/place/deal.h"
+#include "core/place/kind/deal.h"
 
 enum { PLACES = 5 };
 
