@@ -118,7 +118,7 @@ static void instance_of(const struct sl_view *view, unsigned device, int instanc
     out->profile = profile == NULL ? NULL : profile->name;
     out->resource = node->pool[own->pool].resource;
     out->label = own->slices > 0 ? out->resource : out->profile;
-    out->start = own->start;
+    out->start = own->start < 0 ? -1 : own->start;
     out->memory_slices = profile == NULL ? 0 : profile->memory;
     out->units = sl_node_instance_units(node, (unsigned)instance);
     out->used = view->instance_used[instance];
@@ -356,6 +356,7 @@ const char *sl_model_problem(const void *record, char out[SL_FIELD_TEXT_MAX])
     return out[n] == '\0' ? problem : out;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): of a field
 static const char *layout_text(const void *record, char *out)
 {
     const struct sl_view *view = record;
@@ -363,6 +364,7 @@ static const char *layout_text(const void *record, char *out)
     return sl_layout_name(view->node->layout);
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): of a field
 static const char *model_text(const void *record, char *out)
 {
     const struct sl_view *view = record;

@@ -38,7 +38,7 @@ struct sl_model_estimate {
 };
 extern const struct sl_field sl_model_estimate[];
 void sl_model_estimate_of(const struct sl_queue_what_if *what_if, struct sl_model_estimate *out);
-/* Writes its sentence, as it is shown. */
-const char *sl_model_estimate_text(const void *estimate, char out[SL_FIELD_TEXT_MAX]);
+/* Writes its sentence, as it is shown. record: a struct sl_model_estimate. */
+const char *sl_model_estimate_text(const void *record, char out[SL_FIELD_TEXT_MAX]);
 
 #endif
