@@ -6,6 +6,7 @@
 
 #include "sliced/cut_run.h"
 #include "sliced/plan.h"
+#include "sliced/stage.h"
 
 enum { SL_CUT_WORDS_MAX = 512 };
 
@@ -32,13 +33,20 @@ struct sl_engine_cutting {
 struct sl_engine_config {
     struct sl_plan_config plan;
     struct sl_engine_cutting cutting;
-    unsigned max_releases; /* pods nominated and not bound */
-    bool releases;         /* kube-scheduler binds them: there are as many as keep it busy */
+    size_t max_predecessors; /* as sl_stages_set_max */
+    unsigned max_releases;   /* pods nominated and not bound */
+    bool releases;           /* kube-scheduler binds them: there are as many as keep it busy */
 };
 
 /* ---- commands ---- */
 
 enum sl_engine_do {
+    SL_DO_NOMINATE,  /* set node and assignment aside for the pod */
+    SL_DO_RELEASE,   /* have kube-scheduler try the pod, and call sl_engine_released at the end */
+    SL_DO_EXPIRE,    /* its nomination is over, for reason: give back what was set aside */
+    SL_DO_WITHDRAW,  /* take the pod's nomination back where it is written on it: to node; NULL: the
+                        last one */
+    SL_DO_REFUSE,    /* tell its owner that it never starts; reason says why */
     SL_DO_CUT_BEGIN, /* withhold the node, if these cuts may be made there now; else say why not */
     SL_DO_CUT_HOLD,  /* withhold the node: a cut is under way there that another process began */
     SL_DO_CUT_WRITE, /* write the step, and call sl_engine_wrote when that has ended */
@@ -48,8 +56,16 @@ enum sl_engine_do {
 /* Its pointers are valid during the call. */
 struct sl_engine_command {
     enum sl_engine_do kind;
-    const char *node;
-    const struct sl_view *view;   /* NULL: the node is gone */
+    const char *node;           /* NOMINATE, EXPIRE, WITHDRAW, cuts */
+    const struct sl_pod *pod;   /* but for cuts */
+    const char *assignment;     /* NOMINATE, EXPIRE: text as in the annotation */
+    enum sl_hold_reason reason; /* REFUSE: why. EXPIRE: SL_HOLD_EXPIRED when the pod did not take it
+                                   in time, SL_HOLD_NO_ROOM when its node lost the room */
+    bool backfilled;            /* NOMINATE: ahead of a pod with a reserved start */
+    bool *bound;                /* NOMINATE: set where the pod is being bound: it is not released */
+    bool bare;                  /* RELEASE: it has no nomination (preemption, autoscaler) */
+    uint64_t release;           /* its number */
+    const struct sl_view *view; /* of cuts, as all that follows; NULL: the node is gone */
     const struct sl_cut_run *run; /* but for BEGIN */
     const struct sl_cut *cut;     /* BEGIN */
     size_t n_cuts;
@@ -64,17 +80,21 @@ struct sl_engine_command {
     int64_t took_us;     /* END */
 };
 
-/* False: it could not be done (BEGIN: refused). It may call sl_engine_wrote, and nothing else of
- * the engine. */
+/* False: it could not be done (NOMINATE, BEGIN: refused; RELEASE: not now; EXPIRE: there was
+ * nothing to give back, as the pod is bound). It may call sl_engine_wrote and sl_engine_released,
+ * and nothing else of the engine. */
 typedef bool (*sl_engine_do_fn)(void *context, const struct sl_engine_command *command);
 
 /* ---- life ---- */
 
 struct sl_engine;
 
-/* Copies the configuration. NULL: out of memory, or a value is out of range (SL_ERR_FIELD). */
-struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_error *err);
-void sl_engine_free(struct sl_engine *engine); /* NULL is allowed */
+/* Copies the configuration. stages are borrowed: the caller tells them what there is, and reads
+ * what they want; NULL: pods with sliced.dev/after never start. NULL: out of memory, or a value is
+ * out of range (SL_ERR_FIELD). */
+struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_stages *stages,
+                                struct sl_error *err);
+void sl_engine_free(struct sl_engine *engine); /* nobody waits in the stages then; may be NULL */
 /* -1: a value is out of range; nothing has changed. */
 int sl_engine_configure(struct sl_engine *engine, const struct sl_engine_config *config,
                         struct sl_error *err);
@@ -92,24 +112,47 @@ void sl_engine_record(struct sl_engine *engine, sl_engine_record_fn record, void
 
 /* ---- pods ---- */
 
+/* As sl_planner_put and sl_stages_put. */
+int sl_engine_put(struct sl_engine *engine, struct sl_pod *pod, int64_t now_us,
+                  struct sl_error *err);
 /* As sl_planner_remove; bound: it was bound, which tells how busy kube-scheduler is. */
 void sl_engine_remove(struct sl_engine *engine, struct sl_str uid, bool bound, int64_t now_us);
 
-/* Plans as sl_planner_run, with as many nominations as there may be now. */
-int sl_engine_plan(struct sl_engine *engine, int64_t now_us,
-                   void (*act)(void *context, const struct sl_plan_action *action), void *context,
+/* Looks which pods may go now, after what was told of others. staged (may be NULL) hears of each
+ * change. True: more is left, for the next call, which should be soon. */
+bool sl_engine_collect(struct sl_engine *engine, int64_t now_us,
+                       void (*staged)(void *context, struct sl_str uid, enum sl_hold_reason stage),
+                       void *context);
+
+/* Plans as sl_planner_run, with as many nominations as there may be now, and has the plan carried
+ * out. 1: nominations were refused, so that another plan is worth while once sl_engine_cluster has
+ * told what there is; -1: out of memory, the next call goes on. */
+int sl_engine_plan(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context,
                    struct sl_error *err);
 /* How many that are; the window (sliced/pace.h); and how many there are. */
 size_t sl_engine_room(const struct sl_engine *engine, int64_t now_us);
 unsigned sl_engine_window(const struct sl_engine *engine);
 unsigned sl_engine_outstanding(const struct sl_engine *engine);
 
-/* Tells that a release failed for no fault of the pod: after that the releases pause, twice as long
- * each time. True: such a pause begins now. */
-bool sl_engine_release_failed(struct sl_engine *engine, struct sl_str namespace, int64_t now_us);
-/* Tells that a release reached the API server, whatever it said of the pod. */
-void sl_engine_release_went(struct sl_engine *engine);
-bool sl_engine_is_paused(const struct sl_engine *engine, int64_t now_us);
+/* How a release ended. */
+enum sl_release_end {
+    SL_RELEASE_RELEASED, /* kube-scheduler has it, or it is bound already */
+    SL_RELEASE_GONE,     /* gone, made anew, being deleted, or it has ended */
+    SL_RELEASE_REFUSED,  /* surely not released: the API server takes no patch of this pod */
+    SL_RELEASE_FAILED,   /* surely not released: no answer, or none that is about this pod */
+    SL_RELEASE_UNKNOWN,  /* the gate's patch may have been carried out, or may yet */
+    SL_RELEASE_ENDS,
+};
+/* What the caller is to do then. */
+enum sl_release_after {
+    SL_AFTER_NOTHING,
+    SL_AFTER_PAUSE,   /* releases pause from now on */
+    SL_AFTER_GONE,    /* sl_engine_remove */
+    SL_AFTER_REFUSED, /* give back what was set aside; others go first */
+};
+enum sl_release_after sl_engine_released(struct sl_engine *engine, struct sl_str uid,
+                                         struct sl_str namespace, uint64_t number,
+                                         enum sl_release_end end, int64_t now_us);
 
 /* ---- cuts ---- */
 

@@ -39,11 +39,12 @@ static const char *const SHARING[] = {[SL_SHARING_ASKS] = "asks",
     }
 #define KIND_WEIGHTS(kind, name, own, ...)                                                         \
     KIND_WEIGHT(#name, SL_KIND_##kind, "availability", SL_TERM_AVAILABILITY, 0),                   \
-        KIND_WEIGHT(#name, SL_KIND_##kind, "packing", SL_TERM_PACKING, (own)*10),                  \
+        KIND_WEIGHT(#name, SL_KIND_##kind, "packing", SL_TERM_PACKING, (own) ? 10 : 0),            \
         KIND_WEIGHT(#name, SL_KIND_##kind, "spreading", SL_TERM_SPREADING, 0),                     \
-        KIND_WEIGHT(#name, SL_KIND_##kind, "fragmentation", SL_TERM_FRAGMENTATION, (own)*100),     \
-        KIND_WEIGHT(#name, SL_KIND_##kind, "whole", SL_TERM_WHOLE, (own)*30),                      \
-        KIND_WEIGHT(#name, SL_KIND_##kind, "contention", SL_TERM_CONTENTION, (own)*20),
+        KIND_WEIGHT(#name, SL_KIND_##kind, "fragmentation", SL_TERM_FRAGMENTATION,                 \
+                    (own) ? 100 : 0),                                                              \
+        KIND_WEIGHT(#name, SL_KIND_##kind, "whole", SL_TERM_WHOLE, (own) ? 30 : 0),                \
+        KIND_WEIGHT(#name, SL_KIND_##kind, "contention", SL_TERM_CONTENTION, (own) ? 20 : 0),
 
 const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"", "The configuration of sliced."},
@@ -410,8 +411,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
              "the plugin told to use it."},
 
     {"telemetry.url", SL_KEY_URL, .restart = true, .text = true, AT(telemetry.url), .string = "",
-     .help = "URL of Prometheus, as http://prometheus.monitoring:9090 or https://...; with "
-             "telemetry.exporters empty too nothing is measured."},
+     .help =
+         "URL of Prometheus, as http://prometheus.monitoring:9090 or https://...; where this and "
+         "telemetry.exporters are empty, nothing is measured."},
     {"telemetry.exporters", SL_KEY_URL, .restart = true, .text = true, AT(telemetry.exporters),
      .string = "",
      .help = "In place of Prometheus: URL of dcgm-exporter's page on each node, as "

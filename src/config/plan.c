@@ -68,6 +68,7 @@ void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out)
 void sl_config_engine(const struct sl_config *config, struct sl_engine_config *out)
 {
     sl_config_plan(config, &out->plan);
+    out->max_predecessors = (size_t)config->queue.max_predecessors;
     out->max_releases = (unsigned)config->queue.max_releases;
     out->releases = true;
     out->cutting = (struct sl_engine_cutting){

@@ -230,7 +230,6 @@ static int start_queue(struct daemon *daemon, struct sl_app_options *options, st
 {
     const struct sl_stage_tracker_options stages = {
         .store = daemon->store,
-        .max = (size_t)daemon->config.queue.max_predecessors,
         .wake = wake_queue,
         .context = daemon,
     };
@@ -417,7 +416,6 @@ static void daemon_reload(struct daemon *daemon)
         sl_cluster_configure(daemon->cluster, &fresh);
     } else if (daemon->worker != NULL) {
         sl_queue_worker_configure(daemon->worker, &fresh);
-        sl_stage_tracker_set_max(daemon->stages, (size_t)fresh.queue.max_predecessors);
     }
     sl_log_configure(fresh.log.level, fresh.log.json);
     sl_log_trace(fresh.log.pod);

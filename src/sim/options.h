@@ -32,6 +32,7 @@ struct sl_sim_options {
     const char *estimate;
     const char *runtime;
     const char *decisions;
+    const char *commands;
     const char *data;
     const char *output_name;
     uint64_t seed;

@@ -5,15 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "util/timestamp.h"
 #include "sim/input/trace.h"
 #include "sim/output/plot.h"
 #include "sim/output/report.h"
 #include "sim/play/experiment.h"
 #include "sliced/timeout.h"
 #include "util/clock.h"
+#include "util/timestamp.h"
 
-enum { DECISIONS_MAX_BYTES = 1 << 30 };
+enum { FILE_MAX_BYTES = 1 << 30 };
 
 struct command {
     const struct sl_sim_options *options;
@@ -226,18 +226,23 @@ static void note_progress(const struct command *command, const struct sl_experim
     note_never(experiment);
 }
 
-static int write_decisions(const char *path, const struct sl_experiment *experiment,
-                           struct sl_error *err)
+/* Writes what the report makes of the experiment, unless path is NULL. */
+static int write_file(const char *option, const char *path, const struct sl_experiment *experiment,
+                      void (*report)(const struct sl_experiment *experiment, struct sl_buf *out),
+                      struct sl_error *err)
 {
     struct sl_buf text;
-    sl_buf_init(&text, DECISIONS_MAX_BYTES);
-    sl_report_decisions(experiment, &text);
+    if (path == NULL) {
+        return 0;
+    }
+    sl_buf_init(&text, FILE_MAX_BYTES);
+    report(experiment, &text);
     int rc = text.failed != SL_BUF_OK ? sl_error_nomem(err) : 0;
     FILE *file = rc < 0 ? NULL : fopen(path, "we");
     bool written = file != NULL && fwrite(text.data, 1, text.len, file) == text.len;
     written = file != NULL && fclose(file) == 0 && written;
     if (rc == 0 && !written) {
-        rc = sl_error_set(err, SL_ERR_SYSTEM, "--decisions %s: %s", path,
+        rc = sl_error_set(err, SL_ERR_SYSTEM, "%s %s: %s", option, path,
                           strerror(errno)); // NOLINT(concurrency-mt-unsafe)
     }
     sl_buf_free(&text);
@@ -264,7 +269,9 @@ static int command_run(struct command *command, struct sl_buf *out, struct sl_er
         .crew = {.threads = (unsigned)options->threads,
                  .progress = !options->quiet,
                  .doing = "simulating"},
-        .keep = options->output == SL_OUTPUT_SVG || options->decisions != NULL,
+        .keep = options->output == SL_OUTPUT_SVG || options->decisions != NULL ||
+                options->commands != NULL,
+        .commands = options->commands != NULL,
         .audit = options->audit,
     };
     int rc = sl_experiment_run(&experiment, err);
@@ -272,8 +279,11 @@ static int command_run(struct command *command, struct sl_buf *out, struct sl_er
         note_progress(command, &experiment);
         report[options->output](&experiment, out);
     }
-    if (rc == 0 && options->decisions != NULL) {
-        rc = write_decisions(options->decisions, &experiment, err);
+    if (rc == 0) {
+        rc = write_file("--decisions", options->decisions, &experiment, sl_report_decisions, err);
+    }
+    if (rc == 0) {
+        rc = write_file("--commands", options->commands, &experiment, sl_report_commands, err);
     }
     sl_experiment_free(&experiment);
     return rc;

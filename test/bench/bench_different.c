@@ -6,8 +6,8 @@
 #include "bench.h"
 
 #include "cluster/store.h"
+#include "core/plan/state/calls.h"
 #include "server/model/explain.h"
-#include "sliced/plan.h"
 #include "sliced/stage.h"
 #include "util/data/arena.h"
 

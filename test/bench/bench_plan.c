@@ -4,7 +4,7 @@
  * medians, for all orders or the one named; --quick only sees that it runs. */
 #include "bench.h"
 
-#include "sliced/plan.h"
+#include "core/plan/state/calls.h"
 #include "util/process/copy.h"
 #include "util/time.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the repository says is where it says: links between pages lead somewhere, files that pages
-name are there, and so are the pages that anything names (help texts, scripts, comments).
+"""What the repository says is where it says: links between pages lead somewhere, files and functions
+that pages name are there, and so are the pages that anything names (help texts, scripts, comments).
 
 usage: check_links.py ROOT
 """
@@ -65,6 +65,18 @@ def missing_files(root, pages):
                 yield f"{page.relative_to(root)}: {path}: no such file"
 
 
+def missing_functions(root, pages):
+    """Of `name()`: some file of C has that word."""
+    words = set()
+    for folder in ("include", "src", "test"):
+        for file in (root / folder).rglob("*.[ch]"):
+            words.update(re.findall(r"[A-Za-z_]\w+", file.read_text(encoding="utf-8")))
+    for page, text in pages.items():
+        for name in dict.fromkeys(re.findall(r"`(\w+)\(\)`", without_code(text))):
+            if name not in words:
+                yield f"{page.relative_to(root)}: {name}(): no such function"
+
+
 def missing_pages(root):
     for file in files_of(root):
         if file.suffix not in TEXT or "check_links" in file.name or file.is_symlink():
@@ -81,7 +93,8 @@ def missing_pages(root):
 def main(root):
     root = Path(root).resolve()
     pages = {f: f.read_text(encoding="utf-8") for f in files_of(root) if f.suffix == ".md"}
-    wrong = [*broken_links(root, pages), *missing_files(root, pages), *missing_pages(root)]
+    wrong = [*broken_links(root, pages), *missing_files(root, pages),
+             *missing_functions(root, pages), *missing_pages(root)]
     for line in wrong:
         print(line)
     print(f"{len(pages)} pages, {len(wrong)} broken links and names")

@@ -10,6 +10,7 @@ import check_links
 PAGE = """# A page
 [good](other.md#the-part) [bad](gone.md) [worse](other.md#no-part) [far](https://example.com/x)
 `src/there.c` `src/gone.c` `src/t*.c` `src/<part>.c` `mysrc/x.c`
+`is_there()` `is_gone()` `is_gone(x)`
 ```sh
 scripts/gone --option
 [no link](in-code.md)
@@ -25,7 +26,7 @@ class Repository(unittest.TestCase):
         for name, text in {
             "docs/page.md": PAGE,
             "docs/other.md": "## The `part`\n",
-            "src/there.c": "/* docs/page.md, docs/lost.md */\n",
+            "src/there.c": "/* docs/page.md, docs/lost.md */\nint is_there(void);\n",
             "build/x.md": "[bad](gone.md)",
         }.items():
             path = self.root / name
@@ -43,6 +44,12 @@ class Repository(unittest.TestCase):
         self.assertEqual(
             list(check_links.missing_files(self.root, self.pages)),
             ["docs/page.md: src/gone.c: no such file", "docs/page.md: scripts/gone: no such file"],
+        )
+
+    def test_names_of_functions_that_are_not_there_are_found(self):
+        self.assertEqual(
+            list(check_links.missing_functions(self.root, self.pages)),
+            ["docs/page.md: is_gone(): no such function"],
         )
 
     def test_pages_that_anything_names_have_to_be_there(self):

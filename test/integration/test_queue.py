@@ -1,9 +1,9 @@
 """The queue by HTTP and in the simulator: the same trace, the same decisions, to the device."""
-import csv
 import heapq
 import json
 import os
 import random
+import signal
 import subprocess
 import time
 
@@ -18,82 +18,101 @@ NODES = ["cpu-1", "gpu-a30-1"]
 
 
 def trace_of(seed, counts):
-    """40 jobs: (name, submit in whole seconds, run time, timeout, priority, count)."""
+    """40 jobs: (submit in whole seconds, run time, timeout, priority, count, those that it waits for)."""
     choose = random.Random(seed)
     jobs, submit = [], 0
     for i in range(40):
         run = round(10 ** choose.uniform(1, 2.5), 3) + 0.0007 * i  # no two events at one moment
-        jobs.append((f"job-{i:02}", submit, run, int(run) + choose.randrange(1, 60),
-                     choose.choice([0, 0, 0, 5]), choose.choice(counts)))
+        # for some that come later: here a pod that has ended is gone, and then it counts for nothing
+        after = sorted({i + choose.randrange(1, 4) for _ in range(2)}) if i < 36 and choose.randrange(4) == 0 else []
+        jobs.append((submit, run, int(run) + choose.randrange(1, 60), choose.choice([0, 0, 0, 5]),
+                     choose.choice(counts), after))
         submit += choose.randrange(1, 12)
     return jobs
 
 
 def simulated(folder, jobs, policy):
-    """[(pod, node, devices)] in order."""
-    trace, decisions = folder / "jobs.csv", folder / "decisions.csv"
-    lines = ["name,submit,duration,timeout,priority,resource,count"]
-    lines += [f"{name},{submit},{run},{timeout},{priority},{MIG},{count}"
-              for name, submit, run, timeout, priority, count in jobs]
+    """[(second, command)] in order. A job's name is its number, as the simulator's stages have it."""
+    trace, written = folder / "jobs.csv", folder / "commands.txt"
+    lines = ["name,submit,duration,timeout,priority,resource,count,after"]
+    lines += [f"{i},{submit},{run},{timeout},{priority},{MIG},{count},{'|'.join(map(str, after))}"
+              for i, (submit, run, timeout, priority, count, after) in enumerate(jobs)]
     trace.write_text("\n".join(lines) + "\n", encoding="utf-8")
     subprocess.run([SLICESIM, "run", "--trace", f"csv:{trace}", "--cluster", CLUSTER, "--policy",
-                    policy, "--quiet", "--decisions", decisions], check=True, capture_output=True)
-    with open(decisions, encoding="utf-8", newline="") as file:
-        return [(row["pod"].removeprefix("default/"), row["node"], row["devices"])
-                for row in csv.DictReader(file)]
+                    policy, "--quiet", "--commands", written], check=True, capture_output=True)
+    rows = [line.split("\t") for line in written.read_text(encoding="utf-8").splitlines()]
+    return [(float(second), command) for _, second, command in rows]
 
 
-def played(daemon, jobs):
+def commands_of(daemon):
+    lines = [json.loads(line) for line in daemon.log.splitlines() if '"message":"command"' in line]
+    return [line["line"] for line in lines]
+
+
+def job_of(number, job, base):
+    submit, _, timeout, priority, count, after = job
+    pod = pod_of(str(number), {MIG: count})
+    pod["metadata"]["creationTimestamp"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(base + submit))
+    pod["metadata"]["annotations"] = {"sliced.dev/timeout": f"{timeout}s"}
+    if after:
+        pod["metadata"]["annotations"]["sliced.dev/after"] = ",".join(map(str, after))
+    pod["spec"]["priority"] = priority
+    return pod
+
+
+def played(daemon, jobs, wanted, reload):
     """The same by HTTP: pods come and end in the order of virtual time, and a scheduler asks for each
-    whose turn has come."""
+    whose turn has come. Halfway the daemon reads its configuration again. Returns its commands."""
     base = int(time.time()) - 100000
-    pods, decided = {}, []
-    events = [(submit, i, None) for i, (_, submit, *_) in enumerate(jobs)]
+    pods = {}
+    events = [(job[0], i, None) for i, job in enumerate(jobs)]
     heapq.heapify(events)
     while events:
         now, i, ends = heapq.heappop(events)
-        name, submit, _, timeout, priority, count = jobs[i]
         if ends is not None:
-            assert daemon.end(pods[name]).status == 200
+            assert daemon.end(pods[i]).status == 200
         else:
-            pod = pod_of(name, {MIG: count})
-            pod["metadata"]["creationTimestamp"] = time.strftime(
-                "%Y-%m-%dT%H:%M:%SZ", time.gmtime(base + submit))
-            pod["metadata"]["annotations"] = {"sliced.dev/timeout": f"{timeout}s"}
-            pod["spec"]["priority"] = priority
-            pod["metadata"]["uid"] = daemon.add(pod)["uid"]
-            pods[name] = pod
-        queue = daemon.get("/api/v1/queue").json["items"]
-        for row in queue:
+            pods[i] = job_of(i, jobs[i], base)
+            pods[i]["metadata"]["uid"] = daemon.add(pods[i])["uid"]
+            if i == len(jobs) // 2:
+                reload()
+        due = sum(second <= now + 1e-6 for second, _ in wanted)
+        eventually(lambda due=due: len(commands_of(daemon)) >= due)
+        for row in daemon.get("/api/v1/queue").json["items"]:
+            number = int(row["name"])
             if row["state"] != "Nominated":
-                reply = daemon.filter(pods[row["name"]], NODES)
+                reply = daemon.filter(pods[number], NODES)
                 assert reply["NodeNames"] == [] and reply["FailedNodes"] == {}
                 assert row["text"].startswith("held: ")
                 continue
-            started = row["name"]
-            assert daemon.filter(pods[started], NODES)["NodeNames"] == [row["nomination"]["node"]]
-            assert daemon.bind(pods[started], row["nomination"]["node"]) == ""
-            decided.append((started, row["nomination"]["node"], row["nomination"]["assignment"]))
-            number = int(started[-2:])
-            assert daemon.explain(pods[started])["assignment"]["annotation"] == row["nomination"]["assignment"]
-            heapq.heappush(events, (now + jobs[number][2], number, True))
-    return decided
+            node = row["nomination"]["node"]
+            assert daemon.filter(pods[number], NODES)["NodeNames"] == [node]
+            assert daemon.bind(pods[number], node) == ""
+            assert daemon.explain(pods[number])["assignment"]["annotation"] == row["nomination"]["assignment"]
+            heapq.heappush(events, (now + jobs[number][1], number, True))
+    return commands_of(daemon)
 
 
 # Where several units are asked for, backfill looks at the clock, which is not the same in both.
 @pytest.mark.parametrize("order, backfill, counts", [
     ("fifo", True, [1]), ("sjf", True, [1]), ("p", True, [1]),
     ("fifo", False, [1, 1, 2, 4]), ("sjf", False, [1, 1, 2, 4]), ("p", False, [1, 1, 2, 4, 8])])
-def test_a_trace_gives_the_same_decisions_by_http_and_in_the_simulator(
+def test_a_day_gives_the_same_commands_by_http_and_in_the_simulator(
         start, tmp_path, order, backfill, counts):
     jobs = trace_of(7, counts)
     policy = f"{order}:backfill={str(backfill).lower()}"
-    daemon = start(CLUSTER, config="queue:\n  enabled: true\n"
-                                   f"  order: {order}\n  backfill: {str(backfill).lower()}\n"
-                                   "  preemption: false\n")
+    config = ("log: {level: debug, format: json}\nqueue:\n  enabled: true\n  preemption: false\n  holdSeconds: 3600\n"
+              f"  order: {order}\n  backfill: {str(backfill).lower()}\n")
+    daemon = start(CLUSTER, config=config)
+
+    def reload():
+        daemon.write_config(config.replace("3600", "7200"))
+        daemon.signal(signal.SIGHUP)
+        eventually(lambda: "configuration reloaded" in daemon.log)
+
     wanted = simulated(tmp_path, jobs, policy)
     assert len(wanted) == len(jobs)
-    assert played(daemon, jobs) == wanted
+    assert played(daemon, jobs, wanted, reload) == [command for _, command in wanted]
 
 
 TWINS = "".join(f"""---

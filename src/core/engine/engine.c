@@ -6,7 +6,15 @@
 #include "core/engine/internal.h"
 #include "util/check.h"
 
-struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_error *err)
+static void use_stages(struct sl_engine *engine)
+{
+    if (engine->stages != NULL) {
+        sl_stages_set_max(engine->stages, engine->config.max_predecessors);
+    }
+}
+
+struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl_stages *stages,
+                                struct sl_error *err)
 {
     struct sl_engine *engine = calloc(1, sizeof(*engine));
     if (engine == NULL) {
@@ -14,6 +22,8 @@ struct sl_engine *sl_engine_new(const struct sl_engine_config *config, struct sl
         return NULL;
     }
     engine->config = *config;
+    engine->stages = stages;
+    use_stages(engine);
     sl_window_init(engine);
     engine->follow_us = INT64_MAX;
     engine->want_us = INT64_MAX;
@@ -32,7 +42,11 @@ void sl_engine_free(struct sl_engine *engine)
         return;
     }
     sl_books_free(engine);
+    sl_pods_free(engine);
     sl_cutter_free(engine->cutter);
+    if (engine->stages != NULL) {
+        sl_stages_clear(engine->stages);
+    }
     sl_planner_free(engine->planner);
     free(engine->seen);
     free(engine);
@@ -46,6 +60,7 @@ int sl_engine_configure(struct sl_engine *engine, const struct sl_engine_config 
     }
     engine->config = *config;
     sl_pace_set_max(&engine->window.pace, config->max_releases);
+    use_stages(engine);
     return 0;
 }
 
@@ -61,13 +76,39 @@ void sl_engine_rebase(struct sl_engine *engine, int64_t by_us, int64_t now_us)
     sl_books_rebase(engine, by_us);
 }
 
-void sl_engine_remove(struct sl_engine *engine, struct sl_str uid, bool bound, int64_t now_us)
+/* ---- plans of pods ---- */
+
+struct plan {
+    struct sl_engine *engine;
+    size_t nominations;
+};
+
+static void pass_on(void *context, const struct sl_plan_action *action)
 {
-    if (bound) {
-        sl_window_bound(engine, uid, now_us);
+    struct plan *plan = context;
+    plan->nominations += action->kind == SL_PLAN_NOMINATE;
+    if (action->kind == SL_PLAN_EXPIRE && action->reason == SL_HOLD_EXPIRED) {
+        sl_pace_expiry(&plan->engine->window.pace);
     }
-    sl_planner_remove(engine->planner, uid, now_us);
+    sl_pods_act(plan->engine, action);
 }
+
+int sl_engine_plan(struct sl_engine *engine, int64_t now_us, sl_engine_do_fn act, void *context,
+                   struct sl_error *err)
+{
+    struct plan plan = {.engine = engine};
+    engine->act = act;
+    engine->context = context;
+    engine->now_us = now_us;
+    sl_pods_prepare(engine, now_us);
+    size_t room = sl_engine_room(engine, now_us);
+    int result = sl_planner_run(engine->planner, engine->demand, room, now_us, pass_on, &plan, err);
+    sl_window_note(engine, plan.nominations >= room, now_us);
+    bool failed = sl_pods_follow_up(engine, now_us);
+    return result < 0 ? -1 : failed;
+}
+
+/* ---- the cluster and the cuts ---- */
 
 int sl_engine_cluster(struct sl_engine *engine, const struct sl_view *const *view, size_t n,
                       const struct sl_demand *demand, int64_t now_us, struct sl_error *err)
@@ -126,6 +167,7 @@ void sl_engine_audit(const struct sl_engine *engine)
     size_t under_way = 0;
     size_t at = 0;
     sl_planner_audit(engine->planner);
+    sl_pods_audit(engine);
     for (const struct sl_cut_book *book = sl_map_next(&engine->books, &at); book != NULL;
          book = sl_map_next(&engine->books, &at)) {
         under_way += book->run != NULL && !book->run->resumed;

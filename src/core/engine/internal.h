@@ -2,8 +2,10 @@
 #ifndef SLICED_CORE_ENGINE_INTERNAL_H
 #define SLICED_CORE_ENGINE_INTERNAL_H
 
+#include "core/plan/state/calls.h"
 #include "sliced/engine.h"
 #include "sliced/pace.h"
+#include "util/check.h"
 #include "util/data/map.h"
 
 /* The book of a node of which something is known: a cut under way, an earlier one, a drain. */
@@ -31,6 +33,24 @@ struct sl_cut_book {
     char name[];
 };
 
+/* A pod that waits. */
+struct sl_engine_pod {
+    struct sl_pod *pod;         /* reference: as it was told last */
+    struct sl_engine_pod *todo; /* next of this plan */
+    uint64_t nomination;        /* number of its nomination or release; 0: none */
+    uint64_t call;              /* number of the release under way; 0: none is */
+    enum sl_hold_reason why;    /* refused */
+    bool bare;                  /* released without a nomination */
+    bool again;   /* release it later: the last try failed, or an earlier one has to end */
+    bool stray;   /* it carries a nomination behind its gate that the queue did not make */
+    bool listed;  /* in todo, for the reasons of the next members */
+    bool failed;  /* its nomination could not be made true */
+    bool release; /* is to be released */
+    bool expired; /* its nomination is over, and may stand on the API server */
+    bool refused;
+    char uid[];
+};
+
 /* Pods that may be released. */
 struct sl_window {
     struct sl_pace pace;
@@ -47,12 +67,18 @@ struct sl_engine {
     struct sl_engine_config config;
     struct sl_window window;
     struct sl_planner *planner;
+    struct sl_stages *stages; /* borrowed; may be NULL */
     struct sl_cutter *cutter;
     const struct sl_view *const *view; /* borrowed, as the next but one */
     size_t n_views;
     const struct sl_demand *demand;
     struct sl_map books; /* by node name */
     bool outdated;       /* the views lack nominations */
+    struct sl_map pods;  /* by UID */
+    struct sl_engine_pod *todo;
+    uint64_t last_release;
+    bool again; /* some pod is to be released again */
+    bool stray; /* some pod is */
     uint64_t last_write;
     uint64_t round;
     size_t under_way; /* runs begun here: nodes cannot make up others */
@@ -75,8 +101,6 @@ struct sl_engine {
 
 /* ---- record.c ---- */
 
-void sl_record_action(const struct sl_engine *engine, const struct sl_plan_action *action,
-                      int64_t now_us);
 void sl_record_command(const struct sl_engine *engine, const struct sl_engine_command *command,
                        bool done, int64_t now_us);
 /* pod NULL: the drain ends. */
@@ -86,7 +110,7 @@ void sl_record_drain(const struct sl_engine *engine, const char *node, const str
 /* Records what is begun once it is known whether it may be, all else before it changes the run. */
 static inline bool sl_engine_do(struct sl_engine *engine, const struct sl_engine_command *command)
 {
-    bool begins = command->kind == SL_DO_CUT_BEGIN;
+    bool begins = command->kind == SL_DO_CUT_BEGIN || command->kind == SL_DO_NOMINATE;
     if (!begins) {
         sl_record_command(engine, command, true, engine->now_us);
     }
@@ -102,11 +126,29 @@ static inline void sl_time_move(int64_t *at_us, int64_t by_us)
     *at_us += *at_us != 0 ? by_us : 0; /* 0: not set */
 }
 
+/* ---- pods.c ---- */
+
+/* Releases those that are to be released again, unless releases pause. */
+void sl_pods_prepare(struct sl_engine *engine, int64_t now_us);
+void sl_pods_act(struct sl_engine *engine, const struct sl_plan_action *action);
+/* Does what follows the plan. True: nominations failed. */
+bool sl_pods_follow_up(struct sl_engine *engine, int64_t now_us);
+void sl_pods_free(struct sl_engine *engine);
+void sl_pods_audit(const struct sl_engine *engine);
+
 /* ---- window.c ---- */
 
 void sl_window_init(struct sl_engine *engine);
 /* The pod, which waits until now, is bound. */
 void sl_window_bound(struct sl_engine *engine, struct sl_str uid, int64_t now_us);
+/* A release failed for no fault of the pod: after that the releases pause, twice as long each time.
+ * True: such a pause begins now. */
+bool sl_window_broke(struct sl_engine *engine, struct sl_str namespace, int64_t now_us);
+/* A release reached the API server, whatever it said of the pod. */
+void sl_window_went(struct sl_engine *engine);
+bool sl_window_is_paused(const struct sl_engine *engine, int64_t now_us);
+/* After a plan; full: the window may have kept a pod from its nomination. */
+void sl_window_note(struct sl_engine *engine, bool full, int64_t now_us);
 void sl_window_rebase(struct sl_engine *engine, int64_t by_us);
 
 /* ---- book.c ---- */

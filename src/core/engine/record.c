@@ -11,37 +11,38 @@ void sl_engine_record(struct sl_engine *engine, sl_engine_record_fn record, void
     engine->record_context = context;
 }
 
-void sl_record_action(const struct sl_engine *engine, const struct sl_plan_action *action,
-                      int64_t now_us)
+static void say_pod(const struct sl_engine_command *command, bool done, char *line, size_t size)
 {
     static const char *const words[] = {
-        [SL_PLAN_NOMINATE] = "nominate",
-        [SL_PLAN_RELEASE] = "release",
-        [SL_PLAN_EXPIRE] = "expire",
-        [SL_PLAN_REFUSE] = "refuse",
+        [SL_DO_NOMINATE] = "nominate", [SL_DO_RELEASE] = "release",   [SL_DO_EXPIRE] = "expire",
+        [SL_DO_REFUSE] = "refuse",     [SL_DO_WITHDRAW] = "withdraw",
     };
-    char line[LINE_MAX];
-    bool placed = action->kind == SL_PLAN_NOMINATE || action->kind == SL_PLAN_EXPIRE;
-    bool told = action->kind == SL_PLAN_REFUSE || action->kind == SL_PLAN_EXPIRE;
-    if (engine->record == NULL) {
-        return;
-    }
-    (void)snprintf(line, sizeof(line), "%s %s/%s%s%s%s%s%s%s", words[action->kind],
-                   action->pod->namespace, action->pod->name, placed ? " " : "",
-                   placed ? action->node : "", placed ? " " : "", placed ? action->assignment : "",
-                   told ? " " : "", told ? sl_hold_reason_name(action->reason) : "");
-    engine->record(engine->record_context, now_us, line);
+    bool placed = command->assignment != NULL;
+    bool told = command->kind == SL_DO_REFUSE || command->kind == SL_DO_EXPIRE;
+    (void)snprintf(line, size, "%s %s/%s%s%s%s%s%s%s%s", words[command->kind],
+                   command->pod->namespace, command->pod->name, placed ? " " : "",
+                   placed ? command->node : "", placed ? " " : "",
+                   placed ? command->assignment : "", told ? " " : "",
+                   told ? sl_hold_reason_name(command->reason) : "", done ? "" : " (refused)");
 }
 
 void sl_record_command(const struct sl_engine *engine, const struct sl_engine_command *command,
                        bool done, int64_t now_us)
 {
     char line[LINE_MAX];
-    const char *outcome = command->run == NULL ? "" : sl_cut_outcome_name(command->run->outcome);
-    if (engine->record == NULL) {
+    const struct sl_cut_run *run = command->run;
+    bool told = command->kind == SL_DO_RELEASE && !command->bare; /* as its nomination */
+    if (engine->record == NULL || told) {
         return;
     }
     switch (command->kind) {
+    case SL_DO_RELEASE:
+    case SL_DO_NOMINATE:
+    case SL_DO_EXPIRE:
+    case SL_DO_REFUSE:
+    case SL_DO_WITHDRAW:
+        say_pod(command, done, line, sizeof(line));
+        break;
     case SL_DO_CUT_BEGIN:
         (void)snprintf(line, sizeof(line), "cut %s: %s%s", command->node, command->text,
                        done ? "" : " (refused)");
@@ -52,11 +53,12 @@ void sl_record_command(const struct sl_engine *engine, const struct sl_engine_co
     case SL_DO_CUT_WRITE:
         (void)snprintf(line, sizeof(line), "cut %s: write %s", command->node,
                        command->step == SL_CUT_FINISH ? "the end"
-                       : command->run->announces      ? "the file"
+                       : run->announces               ? "the file"
                                                       : "the order");
         break;
     case SL_DO_CUT_END:
-        (void)snprintf(line, sizeof(line), "cut %s: %s", command->node, outcome);
+        (void)snprintf(line, sizeof(line), "cut %s: %s", command->node,
+                       sl_cut_outcome_name(run->outcome));
         break;
     }
     engine->record(engine->record_context, now_us, line);

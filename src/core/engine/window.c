@@ -77,7 +77,7 @@ void sl_window_bound(struct sl_engine *engine, struct sl_str uid, int64_t now_us
 
 /* Other namespaces do not wait while releases fail in one namespace alone, as with pods that are
  * too large for the API server's store. */
-bool sl_engine_release_failed(struct sl_engine *engine, struct sl_str namespace, int64_t now_us)
+bool sl_window_broke(struct sl_engine *engine, struct sl_str namespace, int64_t now_us)
 {
     struct sl_window *window = &engine->window;
     if (window->failures == 0) {
@@ -97,13 +97,13 @@ bool sl_engine_release_failed(struct sl_engine *engine, struct sl_str namespace,
     return true;
 }
 
-void sl_engine_release_went(struct sl_engine *engine)
+void sl_window_went(struct sl_engine *engine)
 {
     engine->window.failures = 0;
     engine->window.pause_us = 0;
 }
 
-bool sl_engine_is_paused(const struct sl_engine *engine, int64_t now_us)
+bool sl_window_is_paused(const struct sl_engine *engine, int64_t now_us)
 {
     return now_us < engine->window.paused_until_us;
 }
@@ -119,45 +119,18 @@ void sl_window_rebase(struct sl_engine *engine, int64_t by_us)
     sl_time_move(&engine->window.pace.begin_us, by_us);
 }
 
-/* ---- plans ---- */
+/* ---- a plan's end ---- */
 
-struct plan {
-    struct sl_engine *engine;
-    void (*act)(void *context, const struct sl_plan_action *action);
-    void *context;
-    int64_t now_us;
-    size_t nominations;
-};
-
-static void pass_on(void *context, const struct sl_plan_action *action)
+void sl_window_note(struct sl_engine *engine, bool full, int64_t now_us)
 {
-    struct plan *plan = context;
-    plan->nominations += action->kind == SL_PLAN_NOMINATE;
-    plan->engine->outdated = plan->engine->outdated || action->kind == SL_PLAN_NOMINATE;
-    if (action->kind == SL_PLAN_EXPIRE && action->reason == SL_HOLD_EXPIRED) {
-        sl_pace_expiry(&plan->engine->window.pace);
-    }
-    sl_record_action(plan->engine, action, plan->now_us);
-    plan->act(plan->context, action);
-}
-
-int sl_engine_plan(struct sl_engine *engine, int64_t now_us,
-                   void (*act)(void *context, const struct sl_plan_action *action), void *context,
-                   struct sl_error *err)
-{
-    struct plan plan = {.engine = engine, .act = act, .context = context, .now_us = now_us};
-    size_t room = sl_engine_room(engine, now_us);
-    int result = sl_planner_run(engine->planner, engine->demand, room, now_us, pass_on, &plan, err);
+    struct sl_window *window = &engine->window;
     struct tally tally = count(engine, now_us);
-    bool full = plan.nominations >= room;
-    engine->window.full = full;
-    engine->window.wake_us = INT64_MAX;
+    window->full = full;
+    window->wake_us = INT64_MAX;
     if (full && tally.fresh > 0 && engine->config.releases) { /* as one grows old another may go */
-        engine->window.wake_us = tally.oldest_us + sl_pace_patience_us(&engine->window.pace);
+        window->wake_us = tally.oldest_us + sl_pace_patience_us(&window->pace);
     }
-    if (now_us < engine->window.paused_until_us &&
-        engine->window.paused_until_us < engine->window.wake_us) {
-        engine->window.wake_us = engine->window.paused_until_us;
+    if (now_us < window->paused_until_us && window->paused_until_us < window->wake_us) {
+        window->wake_us = window->paused_until_us;
     }
-    return result;
 }

@@ -18,16 +18,20 @@ static const struct row {
     struct sl_str text; /* of one node */
     struct sl_str all;  /* of all nodes with that reason; empty: nothing is true of all */
 } rows[SL_REASON_COUNT] = {
+#define UNSAID                                                                                     \
+    {                                                                                              \
+        NULL, 0                                                                                    \
+    }
 #define NO_START ": it cannot start in this cluster as it is"
 #define TEXT(literal)                                                                              \
     {                                                                                              \
         (literal), sizeof(literal) - 1                                                             \
     }
     [SL_REASON_FITS] = {"Fits", false, "Everything asked for is free on the node.", NULL,
-                        TEXT("fits")},
+                        TEXT("fits"), UNSAID},
     [SL_REASON_NO_ASK] = {"NoAsk", false,
                           "The pod asks for no GPU resource; any node will do for sliced.", NULL,
-                          TEXT("asks for no GPU")},
+                          TEXT("asks for no GPU"), UNSAID},
     [SL_REASON_INSUFFICIENT] = {"Insufficient", false,
                                 "Fewer units are free on the node than are asked for.",
                                 "wait for pods there to end, or ask for fewer units",
@@ -73,7 +77,8 @@ static const struct row {
          "wait for pods there to end, or state in their sliced.dev/gpu-memory what they use",
          TEXT(
              "$r: $a asked, but pods use more GPU memory than they ask for: $u of $c MiB in use on "
-             "the GPU with most left, $l asked there, $f left")},
+             "the GPU with most left, $l asked there, $f left"),
+         UNSAID},
     [SL_REASON_CUTTING] = {"Cutting", false,
                            "The node's GPUs are being cut; nothing is given there "
                            "until that is over.",
@@ -104,7 +109,7 @@ static const struct row {
          "nominated to the node (status.nominatedNodeName), as after a preemption. filter and bind "
          "alone say so, while the queue is off.",
          "wait for these pods to start",
-         TEXT("$r: $a asked, the room is kept for pods that are nominated to this node")},
+         TEXT("$r: $a asked, the room is kept for pods that are nominated to this node"), UNSAID},
     [SL_REASON_HOST_FULL] =
         {"HostFull", false,
          "The GPUs that are asked for are free, but too little CPU or memory is, or as many pods "
@@ -118,7 +123,7 @@ static const struct row {
          "The pod's node selector, affinity or tolerations exclude the node, or it is cordoned. "
          "Explain alone says so: kube-scheduler judges it itself.",
          "loosen its node selector or affinity, or tolerate the node's taints",
-         TEXT("excluded by the pod's node selector, affinity or tolerations, or cordoned")},
+         TEXT("excluded by the pod's node selector, affinity or tolerations, or cordoned"), UNSAID},
     [SL_REASON_NOT_OFFERED] = {"NotOffered", true, "The node does not have the resource at all.",
                                "ask for a resource that some node offers",
                                TEXT("$r: not offered by this node"),
@@ -153,19 +158,21 @@ static const struct row {
          "Each GPU resource of the pod could be had alone, but not all of them at once, even when "
          "the node is empty.",
          "ask for less of one of the resources, or put them into two pods",
-         TEXT("$r: $a asked, never to be had on this node beside the pod's other GPU requests")},
+         TEXT("$r: $a asked, never to be had on this node beside the pod's other GPU requests"),
+         UNSAID},
     [SL_REASON_MALFORMED_ASK] = {"MalformedAsk", true,
                                  "The pod's own request is wrong and has to be changed.",
                                  "correct the request", TEXT("malformed GPU request$m"),
                                  TEXT("its GPU request is wrong and has to be changed$m")},
     [SL_REASON_UNKNOWN_NODE] = {"UnknownNode", false, "The node has not been seen yet, or is gone.",
-                                NULL, TEXT("node not known (yet)")},
+                                NULL, TEXT("node not known (yet)"), UNSAID},
     [SL_REASON_RESERVED_ELSEWHERE] =
         {"ReservedElsewhere", false,
          "The pod's devices are reserved on another node, as its binding there has not ended. "
          "filter alone says so.",
-         NULL, TEXT("its devices are reserved on another node")},
+         NULL, TEXT("its devices are reserved on another node"), UNSAID},
 #undef TEXT
+#undef UNSAID
 #undef NO_START
 };
 

@@ -1,6 +1,6 @@
 /* What would become of a pod that is not there: it is put into the queue, planned for and looked
  * at, and so are the pods that would wait longer for it. */
-#include "sliced/plan.h"
+#include "core/plan/state/calls.h"
 #include "util/data/vec.h"
 
 #include <stdlib.h>

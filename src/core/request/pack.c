@@ -5,27 +5,6 @@
 
 #include <stdlib.h>
 
-void *sl_pack_words(struct sl_pack *at, size_t size)
-{
-    char *start = at->words == NULL ? NULL : at->words + at->n_words;
-    at->n_words += size;
-    return start;
-}
-
-const char *sl_pack_str(struct sl_pack *at, struct sl_str text, const char *none)
-{
-    if (text.len == 0) {
-        return none;
-    }
-    char *start = at->words == NULL ? NULL : at->text + at->n_text;
-    at->n_text += text.len + 1;
-    if (start != NULL) {
-        memcpy(start, text.s, text.len);
-        start[text.len] = '\0';
-    }
-    return start;
-}
-
 const char *sl_pack_text(struct sl_pack *at, const char *text)
 {
     struct sl_str str = sl_str_of(text);

@@ -15,11 +15,28 @@ struct sl_pack {
 };
 
 /* Takes size bytes for a part; NULL while it counts: then nothing may be written there. */
-void *sl_pack_words(struct sl_pack *at, size_t size);
+static inline void *sl_pack_words(struct sl_pack *at, size_t size)
+{
+    char *start = at->words == NULL ? NULL : at->words + at->n_words;
+    at->n_words += size;
+    return start;
+}
 
 /* Copies the text and a NUL, if it has any bytes; none: what to return for an empty one. NULL while
  * it counts. */
-const char *sl_pack_str(struct sl_pack *at, struct sl_str text, const char *none);
+static inline const char *sl_pack_str(struct sl_pack *at, struct sl_str text, const char *none)
+{
+    if (text.len == 0) {
+        return none;
+    }
+    char *start = at->words == NULL ? NULL : at->text + at->n_text;
+    at->n_text += text.len + 1;
+    if (start != NULL) {
+        memcpy(start, text.s, text.len);
+        start[text.len] = '\0';
+    }
+    return start;
+}
 
 /* The same for a text that may be a known one (known.h), which takes no bytes; NULL and "" stay
  * what they are. */

@@ -164,6 +164,8 @@ static bool act(void *context, const struct sl_engine_command *command)
     case SL_DO_CUT_END:
         end_cut(partitioner, command);
         break;
+    default: /* pods: the queue's */
+        break;
     }
     return done;
 }
@@ -196,20 +198,18 @@ void sl_partitioner_round(struct sl_partitioner *partitioner, const struct sl_sn
     (void)pthread_mutex_unlock(&partitioner->status);
 }
 
-int sl_partitioner_configure(struct sl_partitioner *partitioner,
-                             const struct sl_engine_config *config, struct sl_error *err)
+void sl_partitioner_lock(struct sl_partitioner *partitioner)
 {
-    (void)pthread_mutex_lock(&partitioner->status);
-    int result = sl_engine_configure(partitioner->engine, config, err);
-    (void)pthread_mutex_unlock(&partitioner->status);
-    return result;
+    if (partitioner != NULL) {
+        (void)pthread_mutex_lock(&partitioner->status);
+    }
 }
 
-void sl_partitioner_rebase(struct sl_partitioner *partitioner, int64_t by_us, int64_t now_us)
+void sl_partitioner_unlock(struct sl_partitioner *partitioner)
 {
-    (void)pthread_mutex_lock(&partitioner->status);
-    sl_engine_rebase(partitioner->engine, by_us, now_us);
-    (void)pthread_mutex_unlock(&partitioner->status);
+    if (partitioner != NULL) {
+        (void)pthread_mutex_unlock(&partitioner->status);
+    }
 }
 
 /* ---- life ---- */

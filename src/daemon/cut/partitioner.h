@@ -39,10 +39,9 @@ void sl_partitioner_end(struct sl_partitioner *partitioner);
 /* Follows the cuts under way and begins new ones. */
 void sl_partitioner_round(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
                           int64_t now_us);
-/* As sl_engine_configure and sl_engine_rebase: readers do not look meanwhile. */
-int sl_partitioner_configure(struct sl_partitioner *partitioner,
-                             const struct sl_engine_config *config, struct sl_error *err);
-void sl_partitioner_rebase(struct sl_partitioner *partitioner, int64_t by_us, int64_t now_us);
+/* Keeps readers out while the engine changes otherwise. NULL is allowed. */
+void sl_partitioner_lock(struct sl_partitioner *partitioner);
+void sl_partitioner_unlock(struct sl_partitioner *partitioner);
 
 /* ---- any thread ---- */
 

@@ -103,7 +103,6 @@ int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_
     };
     const struct sl_stage_tracker_options stages = {
         .client = cluster->client,
-        .max = (size_t)config->queue.max_predecessors,
         .timeout_us = config->kubernetes.request_timeout_us,
         .wake = wake_queue,
         .context = cluster,
@@ -155,6 +154,5 @@ void sl_cluster_configure(struct sl_cluster *cluster, const struct sl_config *co
     if (cluster->worker != NULL) {
         sl_queue_worker_configure(cluster->worker, config);
         sl_releaser_set_timeout(cluster->releaser, release_timeout_us(config));
-        sl_stage_tracker_set_max(cluster->stages, (size_t)config->queue.max_predecessors);
     }
 }

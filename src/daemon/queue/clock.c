@@ -50,10 +50,10 @@ static void clock_put(struct sl_queue_worker *worker, int64_t by_us, int64_t now
     time_move(&worker->told_round_us, by_us);
     time_move(&worker->show_logged_us, by_us);
     worker->estimated_us = 0;
-    if (worker->engine != NULL && worker->options.partitioner != NULL) {
-        sl_partitioner_rebase(worker->options.partitioner, by_us, now_us);
-    } else if (worker->engine != NULL) {
+    if (worker->engine != NULL) {
+        sl_queue_lock_engine(worker);
         sl_engine_rebase(worker->engine, by_us, now_us);
+        sl_queue_unlock_engine(worker);
     }
 }
 

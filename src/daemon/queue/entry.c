@@ -42,7 +42,6 @@ void sl_queue_nominated(struct sl_queue_worker *worker, struct sl_queue_entry *e
                         int64_t now_us)
 {
     entry->nominated_us = now_us;
-    entry->nomination = ++worker->last_nomination;
     (void)pthread_mutex_lock(&worker->status);
     entry->state = SL_QUEUE_NOMINATED;
     entry->heard = false;
@@ -51,11 +50,9 @@ void sl_queue_nominated(struct sl_queue_worker *worker, struct sl_queue_entry *e
 
 void sl_queue_withdraw(struct sl_queue_worker *worker, struct sl_queue_entry *entry)
 {
-    if (entry->state != SL_QUEUE_NOMINATED) {
-        return;
+    if (entry->state == SL_QUEUE_NOMINATED) {
+        sl_queue_set_state(worker, entry, SL_QUEUE_HELD);
     }
-    entry->nomination = 0;
-    sl_queue_set_state(worker, entry, SL_QUEUE_HELD);
 }
 
 /* ---- what was tried ---- */
@@ -131,7 +128,6 @@ void sl_queue_forget_all(struct sl_queue_worker *worker)
         sl_queue_forget(worker, entry);
         entry = next;
     }
-    worker->todo = NULL;
     worker->untold = 0;
     worker->unshown = 0;
     worker->told_round_us = 0;

@@ -27,13 +27,11 @@ enum sl_queue_shown {
 
 /* Other threads read state with the lock status held. */
 struct sl_queue_entry {
-    struct sl_pod *pod;          /* reference: as it was told last */
-    char *node;                  /* of the nomination; NULL: it has none, or no memory */
-    char *left;                  /* the node of the last nomination that expired */
-    struct sl_queue_call *call;  /* the release under way; NULL: none is */
-    struct sl_queue_entry *todo; /* of this round */
-    uint64_t nomination;         /* number of the nomination or release; 0: none */
-    uint64_t round;              /* the last reading of all that told of it */
+    struct sl_pod *pod; /* reference: as it was told last */
+    char *node;         /* of the nomination; NULL: it has none, or no memory */
+    char *left;         /* the node of the last nomination that expired */
+    uint64_t released;  /* number of its last release without a nomination */
+    uint64_t round;     /* the last reading of all that told of it */
     int64_t nominated_us;
     int64_t deadline_s;    /* of its nomination or release; 0: its own, or none */
     int64_t told_us;       /* when its owner was told last; 0: never */
@@ -47,19 +45,13 @@ struct sl_queue_entry {
     size_t position;            /* in the queue, from 1, at the last look at all */
     enum sl_queue_state state;
     enum sl_hold_reason reason; /* of the last expiry */
-    bool again;         /* release it later: the last try failed, or an earlier one has to end */
-    bool named;         /* a node was, or may have been, written on it as its nomination */
-    bool withdrawn;     /* its nomination is being taken back, whatever the pod shows */
-    bool stray;         /* it carries a nomination behind its gate that the queue did not make */
-    bool listed;        /* in todo, for the reasons of the next members */
-    bool heard;         /* kube-scheduler has asked about it; with the lock status held */
-    bool failed;        /* its nomination could not be made true */
-    bool release;       /* is to be released */
-    bool expired;       /* its nomination has expired */
-    bool refused;       /* its owner is to be told that it is refused */
-    bool unsaid;        /* its owner is to be told which of its words are ignored */
-    uint64_t ignored;   /* a hash of what was told about ignored words; 0: nothing */
-    int64_t ignored_us; /* when that was told */
+    bool named;                 /* a node was, or may have been, written on it as its nomination */
+    bool withdrawn;             /* its nomination is being taken back, whatever the pod shows */
+    bool heard;                 /* kube-scheduler has asked about it; with the lock status held */
+    bool refused;               /* its owner is to be told that it is refused */
+    bool unsaid;                /* its owner is to be told which of its words are ignored */
+    uint64_t ignored;           /* a hash of what was told about ignored words; 0: nothing */
+    int64_t ignored_us;         /* when that was told */
     char uid[];
 };
 

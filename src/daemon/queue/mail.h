@@ -18,7 +18,8 @@ struct sl_queue_letter {
 struct sl_queue_call {
     struct sl_queue_call *next;
     struct sl_queue_worker *worker;
-    uint64_t nomination;
+    uint64_t number;      /* of the release */
+    uint64_t leaderships; /* as many as the worker had had: numbers begin anew with each */
     char namespace[64];
     enum sl_release_end end;
     bool shows;     /* of a condition instead of a release */

@@ -74,11 +74,9 @@ static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t 
     sl_queue_tell_ignored(worker, entry, now_us);
     sl_pod_unref(old);
     entry->withdrawn = false;
-    sl_queue_note_nomination(worker, entry);
-    int result = sl_planner_put(worker->planner, pod, now_us, &err);
-    if (result == 0 && worker->options.stages != NULL) {
-        result = sl_stage_tracker_put(worker->options.stages, pod, &err);
-    }
+    sl_queue_lock_engine(worker);
+    int result = sl_engine_put(worker->engine, pod, now_us, &err);
+    sl_queue_unlock_engine(worker);
     if (result == 0) {
         return true;
     }
@@ -93,10 +91,9 @@ static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t 
 static void pod_remove(struct sl_queue_worker *worker, struct sl_queue_entry *entry, bool bound,
                        int64_t now_us)
 {
+    sl_queue_lock_engine(worker);
     sl_engine_remove(worker->engine, sl_str_of(entry->uid), bound, now_us);
-    if (worker->options.stages != NULL) {
-        sl_stage_tracker_remove(worker->options.stages, sl_str_of(entry->uid));
-    }
+    sl_queue_unlock_engine(worker);
     sl_queue_forget(worker, entry);
 }
 
@@ -114,60 +111,37 @@ static void release_log(const struct sl_queue_entry *entry, enum sl_log_level le
     }
 }
 
-static void note_release(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
-                         int64_t now_us, const struct sl_queue_call *call)
+static void note_release(const struct sl_queue_entry *entry, const struct sl_queue_call *call,
+                         enum sl_release_after after)
 {
-    if (call->end == SL_RELEASE_FAILED || call->end == SL_RELEASE_UNKNOWN) {
-        if (sl_engine_release_failed(worker->engine, sl_str_of(call->namespace), now_us)) {
-            release_log(entry, SL_LOG_WARN, "pod not released, which is tried again", call);
-        }
-        return;
-    }
-    if (call->end == SL_RELEASE_REFUSED) { /* it is about this pod alone: others do not wait */
+    if (after == SL_AFTER_PAUSE) {
+        release_log(entry, SL_LOG_WARN, "pod not released, which is tried again", call);
+    } else if (call->end == SL_RELEASE_REFUSED) { /* about this pod alone: others do not wait */
         release_log(entry, SL_LOG_WARN, "the API server refused to release the pod", call);
     } else if (call->end == SL_RELEASE_RELEASED) {
         release_log(entry, SL_LOG_INFO, "pod released", call);
     }
-    if (call->end != SL_RELEASE_GONE) {
-        sl_engine_release_went(worker->engine);
-    }
-}
-
-/* If the end of its release is unknown, a nomination expires; a release without one has to be tried
- * again. */
-static bool is_due_again(const struct sl_queue_entry *entry, const struct sl_queue_call *call)
-{
-    bool open = call->end == SL_RELEASE_FAILED ||
-                (call->end == SL_RELEASE_UNKNOWN && entry->state == SL_QUEUE_RELEASED);
-    return open && entry->nomination == call->nomination && entry->nomination != 0;
 }
 
 static void release_end(struct sl_queue_worker *worker, const struct sl_queue_call *call,
                         int64_t now_us)
 {
-    struct sl_queue_entry *entry = sl_queue_find(worker, sl_str_of(call->uid));
+    struct sl_str uid = sl_str_of(call->uid);
+    struct sl_queue_entry *entry = sl_queue_find(worker, uid);
     (void)pthread_mutex_lock(&worker->status);
     worker->counts.ends[call->end]++;
     (void)pthread_mutex_unlock(&worker->status);
-    note_release(worker, entry, now_us, call);
-    if (entry == NULL || entry->call != call) {
-        return; /* of an earlier leadership, or of a pod that came and went */
+    enum sl_release_after after = SL_AFTER_NOTHING;
+    if (call->leaderships == atomic_load(&worker->leaderships)) {
+        after = sl_engine_released(worker->engine, uid, sl_str_of(call->namespace), call->number,
+                                   call->end, now_us);
     }
-    entry->call = NULL;
-    bool current = entry->nomination == call->nomination && entry->nomination != 0;
-    if (call->end == SL_RELEASE_RELEASED) {
-        sl_planner_released(worker->planner, sl_str_of(entry->uid), now_us);
-    }
-    if (call->end == SL_RELEASE_GONE) {
-        (void)sl_store_withdraw(worker->options.store, sl_str_of(entry->uid));
+    note_release(entry, call, after);
+    if (after == SL_AFTER_GONE && entry != NULL) {
+        (void)sl_store_withdraw(worker->options.store, uid);
         pod_remove(worker, entry, false, now_us);
-    } else if (call->end == SL_RELEASE_REFUSED && current) {
-        sl_queue_deny(worker, entry, call->text, now_us);
-    } else if (is_due_again(entry, call)) {
-        entry->again = true;
-        worker->again = true;
-    } else {
-        sl_queue_note_nomination(worker, entry);
+    } else if (after == SL_AFTER_REFUSED && entry != NULL) {
+        sl_queue_deny(worker, entry, call->text);
     }
 }
 
@@ -230,26 +204,17 @@ static void engine_config(const struct sl_queue_worker *worker, struct sl_engine
     out->releases = worker->options.release != NULL;
 }
 
-static int engine_configure(struct sl_queue_worker *worker, const struct sl_engine_config *config,
-                            struct sl_error *err)
-{
-    struct sl_partitioner *partitioner = worker->options.partitioner;
-    return partitioner != NULL ? sl_partitioner_configure(partitioner, config, err)
-                               : sl_engine_configure(worker->engine, config, err);
-}
-
 static void leadership_end(struct sl_queue_worker *worker)
 {
     sl_store_set_feed(worker->options.store, NULL, NULL);
     sl_queue_forget_all(worker);
-    if (worker->options.stages != NULL) {
-        sl_stage_tracker_clear(worker->options.stages);
-    }
     if (worker->options.partitioner != NULL) {
         sl_partitioner_end(worker->options.partitioner);
     }
     (void)sl_store_cut_end_all(worker->options.store);
+    sl_queue_lock_engine(worker);
     sl_engine_free(worker->engine);
+    sl_queue_unlock_engine(worker);
     worker->engine = NULL;
     worker->planner = NULL;
     if (worker->snapshot != NULL) {
@@ -259,6 +224,19 @@ static void leadership_end(struct sl_queue_worker *worker)
     (void)sl_store_withdraw_all(worker->options.store);
 }
 
+static void log_command(void *context, int64_t now_us, const char *line)
+{
+    (void)context;
+    (void)now_us;
+    sl_log(SL_LOG_DEBUG, "command", "line", line, (char *)NULL);
+}
+
+static void record_commands(struct sl_queue_worker *worker)
+{
+    bool shown = worker->config.log.level == SL_LOG_DEBUG;
+    sl_engine_record(worker->engine, shown ? log_command : NULL, NULL);
+}
+
 /* False: out of memory. */
 static bool leadership_begin(struct sl_queue_worker *worker)
 {
@@ -266,7 +244,9 @@ static bool leadership_begin(struct sl_queue_worker *worker)
     struct sl_error err = {.code = SL_ERR_NONE};
     engine_config(worker, &config);
     (void)sl_store_withdraw_all(worker->options.store);
-    worker->engine = sl_engine_new(&config, &err);
+    sl_queue_lock_engine(worker);
+    worker->engine = sl_engine_new(&config, sl_stage_tracker_stages(worker->options.stages), &err);
+    sl_queue_unlock_engine(worker);
     worker->planner = worker->engine == NULL ? NULL : sl_engine_planner(worker->engine);
     if (worker->planner == NULL) {
         sl_log(SL_LOG_ERROR, "the queue cannot begin", "reason", err.message, (char *)NULL);
@@ -275,8 +255,8 @@ static bool leadership_begin(struct sl_queue_worker *worker)
     if (worker->options.release != NULL) { /* only a released pod can be left waiting */
         sl_planner_heard(worker->planner, SL_STR(""), worker->now_us);
     }
+    record_commands(worker);
     worker->silent = false;
-    worker->again = false;
     worker->unread = true;
     return true;
 }
@@ -320,9 +300,15 @@ static void follow_config(struct sl_queue_worker *worker)
     worker->config = *fresh;
     free(fresh);
     engine_config(worker, &config);
-    if (worker->engine != NULL && engine_configure(worker, &config, &err) < 0) {
-        sl_log(SL_LOG_ERROR, "the queue keeps its configuration", "reason", err.message,
-               (char *)NULL);
+    if (worker->engine != NULL) {
+        record_commands(worker);
+        sl_queue_lock_engine(worker);
+        int result = sl_engine_configure(worker->engine, &config, &err);
+        sl_queue_unlock_engine(worker);
+        if (result < 0) {
+            sl_log(SL_LOG_ERROR, "the queue keeps its configuration", "reason", err.message,
+                   (char *)NULL);
+        }
     }
     sl_queue_times_configure(&worker->times, &worker->config);
 }
@@ -393,14 +379,14 @@ static bool snapshot_take(struct sl_queue_worker *worker, int64_t now_us)
 /* False: out of memory. */
 static bool pods_plan(struct sl_queue_worker *worker, int64_t now_us)
 {
-    bool ok = true;
-    bool again = true;
-    for (int i = 0; again && ok && i < PLANS_PER_ROUND; i++) {
-        ok = snapshot_take(worker, now_us) &&
-             sl_engine_plan(worker->engine, now_us, sl_queue_act, worker, NULL) == 0;
-        again = sl_queue_follow_up(worker, now_us);
+    int again = 1;
+    for (int i = 0; again > 0 && i < PLANS_PER_ROUND; i++) {
+        worker->refusals_left = SL_QUEUE_TOLD;
+        again = snapshot_take(worker, now_us)
+                    ? sl_engine_plan(worker->engine, now_us, sl_queue_act, worker, NULL)
+                    : -1;
     }
-    return ok && !again;
+    return again == 0;
 }
 
 static int64_t earlier_of(int64_t a, int64_t b)
@@ -417,12 +403,6 @@ static int64_t wake_time(const struct sl_queue_worker *worker, int64_t now_us)
     return sl_queue_tell_time(worker, wake_us);
 }
 
-static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
-{
-    struct sl_queue_worker *worker = context;
-    sl_planner_set_stage(worker->planner, uid, stage, why, worker->now_us);
-}
-
 /* With plan held. */
 static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mail, int64_t now_us)
 {
@@ -433,13 +413,11 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
         worker->unread = !read_all(worker, now_us);
     }
     if (worker->options.stages != NULL) {
-        sl_stage_tracker_collect(worker->options.stages, set_stage, worker);
-    }
-    if (worker->again && !sl_engine_is_paused(worker->engine, now_us)) {
-        sl_queue_release_again(worker);
+        sl_stage_tracker_collect(worker->options.stages, worker->engine, now_us);
     }
     worker->short_of_memory = !pods_plan(worker, now_us);
-    if (worker->options.partitioner != NULL && worker->snapshot != NULL) {
+    /* with what was nominated just now, or cuts would wait for a round without nominations */
+    if (worker->options.partitioner != NULL && snapshot_take(worker, now_us)) {
         sl_partitioner_round(worker->options.partitioner, worker->snapshot, now_us);
     }
     struct sl_plan_front front[SL_PLAN_FRONTS_MAX];

@@ -130,7 +130,9 @@ void sl_queue_worker_free(struct sl_queue_worker *worker)
     if (worker->options.partitioner != NULL) {
         sl_partitioner_end(worker->options.partitioner);
     }
+    sl_queue_lock_engine(worker);
     sl_engine_free(worker->engine);
+    sl_queue_unlock_engine(worker);
     if (worker->snapshot != NULL) {
         sl_store_release(worker->options.store, worker->snapshot);
     }

@@ -61,8 +61,6 @@ struct sl_queue_worker {
     bool stop;
 
     /* of the queue's thread alone */
-    struct sl_queue_entry *todo;
-    uint64_t last_nomination;
     uint64_t round;
     int64_t now_us;                      /* of this round; guarded by plan, as is the next */
     int64_t at_ns;                       /* now_us on the monotonic clock */
@@ -77,12 +75,24 @@ struct sl_queue_worker {
     size_t unshown;         /* entries that had no turn to have their condition written */
     int64_t show_logged_us; /* when it was last said that conditions cannot be written */
     size_t explains_left;   /* looks at nodes by which this round may still explain refusals */
+    unsigned refusals_left; /* pods that this plan may still tell at once that they are refused */
     unsigned ignored_left;  /* pods whose ignored words this round may still report */
     bool silent;            /* kube-scheduler is */
-    bool again;             /* some entry is to be released again */
-    bool stray;             /* some entry is */
     bool unread;            /* all is to be read again */
     bool short_of_memory;
 };
+
+/* With plan held: the engine changes in what watches and readers of cuts see without that lock. */
+static inline void sl_queue_lock_engine(struct sl_queue_worker *worker)
+{
+    sl_partitioner_lock(worker->options.partitioner);
+    sl_stage_tracker_lock(worker->options.stages);
+}
+
+static inline void sl_queue_unlock_engine(struct sl_queue_worker *worker)
+{
+    sl_stage_tracker_unlock(worker->options.stages);
+    sl_partitioner_unlock(worker->options.partitioner);
+}
 
 #endif

@@ -270,38 +270,33 @@ static void read_store(struct sl_stage_tracker *tracker)
 
 /* ---- for the queue ---- */
 
-int sl_stage_tracker_put(struct sl_stage_tracker *tracker, struct sl_pod *pod, struct sl_error *err)
+struct sl_stages *sl_stage_tracker_stages(struct sl_stage_tracker *tracker)
 {
-    tracker_lock(tracker);
-    int result = sl_stages_put(tracker->stages, pod, err);
-    (void)pthread_mutex_unlock(&tracker->lock);
-    return result;
+    return tracker == NULL ? NULL : tracker->stages;
 }
 
-void sl_stage_tracker_remove(struct sl_stage_tracker *tracker, struct sl_str uid)
+void sl_stage_tracker_lock(struct sl_stage_tracker *tracker)
 {
-    tracker_lock(tracker);
-    sl_stages_remove(tracker->stages, uid);
-    (void)pthread_mutex_unlock(&tracker->lock);
+    if (tracker != NULL) {
+        tracker_lock(tracker);
+    }
 }
 
-void sl_stage_tracker_clear(struct sl_stage_tracker *tracker)
+void sl_stage_tracker_unlock(struct sl_stage_tracker *tracker)
 {
-    tracker_lock(tracker);
-    sl_stages_clear(tracker->stages);
-    (void)pthread_mutex_unlock(&tracker->lock);
+    if (tracker != NULL) {
+        (void)pthread_mutex_unlock(&tracker->lock);
+    }
 }
 
-void sl_stage_tracker_collect(struct sl_stage_tracker *tracker,
-                              void (*visit)(void *context, struct sl_str uid,
-                                            enum sl_hold_reason stage, const char *why),
-                              void *context)
+void sl_stage_tracker_collect(struct sl_stage_tracker *tracker, struct sl_engine *engine,
+                              int64_t now_us)
 {
     if (tracker->options.client == NULL) {
         read_store(tracker);
     }
     tracker_lock(tracker);
-    bool more = sl_stages_collect(tracker->stages, visit, context);
+    bool more = sl_engine_collect(engine, now_us, NULL, NULL);
     (void)pthread_mutex_unlock(&tracker->lock);
     if (more) {
         tracker->options.wake(tracker->options.context);
@@ -414,7 +409,7 @@ struct sl_stage_tracker *sl_stage_tracker_new(const struct sl_stage_tracker_opti
     }
     tracker->options = *options;
     tracker->timer_us = INT64_MAX;
-    tracker->stages = sl_stages_new(options->max, err);
+    tracker->stages = sl_stages_new(0, err); /* the engine says for how many */
     if (tracker->stages == NULL) {
         free(tracker);
         return NULL;
@@ -437,11 +432,4 @@ void sl_stage_tracker_free(struct sl_stage_tracker *tracker)
     sl_stages_free(tracker->stages);
     (void)pthread_mutex_destroy(&tracker->lock);
     free(tracker);
-}
-
-void sl_stage_tracker_set_max(struct sl_stage_tracker *tracker, size_t max)
-{
-    tracker_lock(tracker);
-    sl_stages_set_max(tracker->stages, max);
-    tracker_unlock(tracker);
 }

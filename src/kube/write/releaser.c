@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "util/timestamp.h"
 #include "kube/client/object_call.h"
 #include "util/clock.h"
 #include "util/time.h"
+#include "util/timestamp.h"
 
 enum { REFUSALS_MAX = 3, NODE_SHOWN = 253 };
 
@@ -223,6 +223,13 @@ static enum sl_change_turn release_judge(struct sl_change *change, const struct 
     release->deadline_s = shorter ? 0 : release->deadline_s;
     return SL_CHANGE_WRITE_LATER;
 }
+
+_Static_assert((int)SL_RELEASE_RELEASED == (int)SL_CHANGE_DONE &&
+                   (int)SL_RELEASE_GONE == (int)SL_CHANGE_GONE &&
+                   (int)SL_RELEASE_REFUSED == (int)SL_CHANGE_REFUSED &&
+                   (int)SL_RELEASE_FAILED == (int)SL_CHANGE_FAILED &&
+                   (int)SL_RELEASE_UNKNOWN == (int)SL_CHANGE_UNKNOWN,
+               "a release ends as its change does");
 
 static void release_ended(struct sl_change *change, enum sl_change_turn end)
 {

@@ -7,6 +7,7 @@
 
 #include "codec/write.h"
 #include "kube/write/change.h"
+#include "sliced/engine.h"
 
 #define SL_QUEUE_GATE          "sliced.dev/queue"
 #define SL_RELEASED_ANNOTATION "sliced.dev/released"
@@ -34,18 +35,6 @@ struct sl_release {
     bool gated;          /* carries our gate, as far as is known */
     bool queued;         /* its condition says that it is queued: the nomination ends that */
     bool nominated;      /* to that node already */
-};
-
-enum sl_release_end {
-    SL_RELEASE_RELEASED = SL_CHANGE_DONE,   /* kube-scheduler has it, or it is bound already */
-    SL_RELEASE_GONE = SL_CHANGE_GONE,       /* gone, made anew, being deleted, or it has ended */
-    SL_RELEASE_REFUSED = SL_CHANGE_REFUSED, /* surely not released: the API server takes no patch of
-                                             * this pod */
-    SL_RELEASE_FAILED = SL_CHANGE_FAILED,   /* surely not released: no answer, or none that is about
-                                             * this pod */
-    SL_RELEASE_UNKNOWN =
-        SL_CHANGE_UNKNOWN, /* the gate's patch may have been carried out, or may yet */
-    SL_RELEASE_ENDS = SL_CHANGE_ENDS,
 };
 
 /* err says why it is not released, or not known to be. */

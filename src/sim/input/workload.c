@@ -271,8 +271,11 @@ struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index,
     char count[24];
     char cpu[24];
     char memory[24];
+    char number[24];
     char after[SL_WORKLOAD_AFTER_TEXT];
+    bool named = job->after == NULL && !job->followed;
     sl_workload_put_uid(index, uid);
+    (void)snprintf(number, sizeof(number), "%zu", index);
     (void)snprintf(count, sizeof(count), "%lld", (long long)ask->count);
     (void)snprintf(cpu, sizeof(cpu), "%lldm", (long long)ask->cpu_milli);
     (void)snprintf(memory, sizeof(memory), "%lldMi", (long long)ask->memory_mib);
@@ -284,7 +287,7 @@ struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index,
     struct affinity affinity = {.term = {.next = NULL}};
     struct sl_pod_facts facts = {
         .namespace = sl_str_of(job->namespace),
-        .name = sl_str_of(job->name),
+        .name = sl_str_of(named ? job->name : number),
         .uid = sl_str_of(uid),
         .created_us = epoch_us + job->submit_us,
         .deadline_s = job->timeout_s,

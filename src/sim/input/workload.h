@@ -92,14 +92,13 @@ int sl_workload_add(struct sl_workload *workload, const struct sl_trace_job *fac
 int sl_workload_finish(struct sl_workload *workload, struct sl_error *err);
 
 /* Makes the waiting pod of a job, created at epoch_us + submission; its UID begins with the job's
- * number, so that UIDs are in order of submission. New reference; NULL with *err set. */
+ * number, so that UIDs are in order of submission. The number is its name, too, where it waits for
+ * others or they for it, as traces may have names that no pod can have. New reference; NULL with
+ * *err set. */
 struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index, int64_t epoch_us,
                                struct sl_error *err);
 
-/* Makes the job's pod for stages, which has no ask and the job's number as its name. */
-struct sl_pod *sl_workload_stage_pod(const struct sl_workload *workload, size_t index,
-                                     enum sl_pod_phase phase, struct sl_error *err);
-/* The job's number, from the name of its pod for stages. */
+/* The job's number, from the name of such a pod. */
 size_t sl_workload_stage_job(struct sl_str name);
 
 /* The same jobs with an array of their own, so that times may be changed; the rest is borrowed from

@@ -164,27 +164,6 @@ struct sl_str sl_workload_put_after(const struct sl_job *job, char out[SL_WORKLO
     return (struct sl_str){out, len};
 }
 
-struct sl_pod *sl_workload_stage_pod(const struct sl_workload *workload, size_t index,
-                                     enum sl_pod_phase phase, struct sl_error *err)
-{
-    const struct sl_job *job = &workload->job[index];
-    char uid[SL_WORKLOAD_UID_TEXT];
-    char name[24];
-    char after[SL_WORKLOAD_AFTER_TEXT];
-    struct sl_pair annotation = {SL_STR("sliced.dev/after"), sl_workload_put_after(job, after),
-                                 NULL};
-    sl_workload_put_uid(index, uid);
-    (void)snprintf(name, sizeof(name), "%zu", index);
-    const struct sl_pod_facts facts = {
-        .namespace = sl_str_of(job->namespace),
-        .name = sl_str_of(name),
-        .uid = sl_str_of(uid),
-        .phase = sl_str_of(sl_pod_phase_name(phase)),
-        .annotations = job->after != NULL ? &annotation : NULL,
-    };
-    return sl_pod_new(&facts, err);
-}
-
 size_t sl_workload_stage_job(struct sl_str name)
 {
     int64_t number = 0;

@@ -354,3 +354,12 @@ void sl_report_decisions(const struct sl_experiment *experiment, struct sl_buf *
         decisions_of(experiment, p, out);
     }
 }
+
+void sl_report_commands(const struct sl_experiment *experiment, struct sl_buf *out)
+{
+    for (size_t p = 0; p < experiment->policies->n; p++) {
+        const struct sl_buf *commands = &experiment->detail[p].commands;
+        sl_buf_append(out, commands->data, commands->len);
+        out->failed = commands->failed != SL_BUF_OK ? commands->failed : out->failed;
+    }
+}

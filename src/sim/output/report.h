@@ -26,6 +26,8 @@ void sl_report_json(const struct sl_experiment *experiment, struct sl_buf *out);
 
 /* Writes when and where each job of the first seed's runs started; those runs must be kept. */
 void sl_report_decisions(const struct sl_experiment *experiment, struct sl_buf *out);
+/* The engine's commands in those runs, as text. */
+void sl_report_commands(const struct sl_experiment *experiment, struct sl_buf *out);
 
 /* Text as the inside of a JSON string. */
 void sl_report_json_text(struct sl_buf *out, const char *text);

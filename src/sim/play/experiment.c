@@ -6,7 +6,7 @@
 #include "sim/input/trace.h"
 #include "util/time.h"
 
-enum { RESULTS_MAX = 20000000, DETAILED_MAX = 200000 };
+enum { RESULTS_MAX = 20000000, DETAILED_MAX = 200000, COMMANDS_MAX = 1 << 30 };
 
 /* ---- the numbers of one run ---- */
 
@@ -154,6 +154,11 @@ static int make_jobs(const struct labour *labour, uint64_t seed, struct sl_workl
 
 /* ---- runs ---- */
 
+struct recording {
+    struct sl_detail *detail;
+    const char *policy;
+};
+
 static int input_run(const struct sl_partitioning *how, const struct sl_sim_input *input,
                      struct sl_sim_run *run, struct sl_result *result, struct sl_error *err)
 {
@@ -168,6 +173,14 @@ static int input_run(const struct sl_partitioning *how, const struct sl_sim_inpu
     return cut[0] != '\0' && result->cut == NULL ? sl_error_nomem(err) : 0;
 }
 
+static void note_command(void *context, int64_t now_us, const char *line)
+{
+    const struct recording *recording = context;
+    int64_t us = now_us - SL_SIM_EPOCH_US;
+    sl_buf_printf(&recording->detail->commands, "%s\t%lld.%06lld\t%s\n", recording->policy,
+                  (long long)(us / SL_SECOND_US), (long long)(us % SL_SECOND_US), line);
+}
+
 static int one_run(void *context, size_t index, struct sl_error *err)
 {
     struct labour *labour = context;
@@ -178,7 +191,12 @@ static int one_run(void *context, size_t index, struct sl_error *err)
     struct sl_workload workload;
     struct sl_sim_run run = {.n = 0};
     struct sl_result *result = &experiment->result[index];
+    struct recording recording = {.policy = experiment->policies->policy[policy].name};
     *result = (struct sl_result){.policy = policy, .seed = seed};
+    if (first) {
+        recording.detail = &experiment->detail[policy];
+        sl_buf_init(&recording.detail->commands, COMMANDS_MAX);
+    }
     if (!labour->random && seed != experiment->seed) {
         return 0;
     }
@@ -192,6 +210,8 @@ static int one_run(void *context, size_t index, struct sl_error *err)
             .keep_places = first,
             .audit = experiment->audit,
             .part = sl_crew_part,
+            .record = first && experiment->commands ? note_command : NULL,
+            .recorder = &recording,
         };
         rc = input_run(experiment->partitioning, &input, &run, result, err);
     }
@@ -310,6 +330,7 @@ void sl_experiment_free(struct sl_experiment *experiment)
     for (size_t i = 0; experiment->detail != NULL && i < experiment->policies->n; i++) {
         sl_sim_run_free(&experiment->detail[i].run);
         sl_workload_free(&experiment->detail[i].workload);
+        sl_buf_free(&experiment->detail[i].commands);
     }
     for (size_t i = 0; experiment->result != NULL && i < experiment->n; i++) {
         free(experiment->result[i].cut);

@@ -51,6 +51,7 @@ struct sl_detail {
     struct sl_workload workload; /* of the first seed */
     struct sl_sim_run run;       /* of the first seed */
     double wait[SL_QUANTILES];   /* quantiles 0, 0.005, ... 1 over all seeds' runs, averaged */
+    struct sl_buf commands;      /* of the first seed, a line each: policy, seconds, command */
 };
 
 struct sl_experiment {
@@ -62,8 +63,9 @@ struct sl_experiment {
     uint64_t seed;
     uint32_t seeds;
     struct sl_crew crew;
-    bool keep;  /* the details */
-    bool audit; /* as struct sl_sim_input */
+    bool keep;     /* the details */
+    bool commands; /* of them, those too */
+    bool audit;    /* as struct sl_sim_input */
     /* made by sl_experiment_run */
     struct sl_result *result; /* by seed, then policy */
     struct sl_detail *detail; /* by policy; NULL unless kept */

@@ -198,12 +198,12 @@ static int64_t run_time(const struct simulation *sim, size_t index, enum sl_sim_
 }
 
 /* True when the job runs now. */
-static bool job_start(struct simulation *sim, const struct sl_plan_action *action, size_t index)
+static bool job_start(struct simulation *sim, const struct sl_engine_command *command, size_t index)
 {
     struct sl_sim_job *result = &sim->run->job[index];
-    int node = sl_fleet_find(sim->input->fleet, action->node);
+    int node = sl_fleet_find(sim->input->fleet, command->node);
     struct sl_pod *pod =
-        sl_pod_bound_to(sim->pod[index], action->node, action->assignment, SL_POD_RUNNING);
+        sl_pod_bound_to(sim->pod[index], command->node, command->assignment, SL_POD_RUNNING);
     if (node < 0 || pod == NULL) {
         sl_pod_unref(pod);
         return false;
@@ -220,40 +220,52 @@ static bool job_start(struct simulation *sim, const struct sl_plan_action *actio
     result->order = (uint32_t)sim->run->started++;
     result->end_us = sim->now_us + run_time(sim, index, &result->outcome);
     sim->run->killed += result->outcome == SL_SIM_KILLED ? 1 : 0;
-    if (sl_sim_stages_tell(&sim->stages, index, SL_POD_RUNNING, sim->err) < 0) {
-        return false;
-    }
-    sim->run->backfills += action->backfilled ? 1 : 0;
+    sl_sim_stages_tell(&sim->stages, index, pod);
+    sim->run->backfills += command->backfilled ? 1 : 0;
     sim->waiting -= result->refused ? 0 : 1;
     push_end(sim, (struct end){result->end_us, index});
     sim->started[sim->n_started++] = index;
     if (sim->input->keep_places) {
         result->place =
-            sl_arena_strdup(&sim->run->places, action->assignment, strlen(action->assignment));
+            sl_arena_strdup(&sim->run->places, command->assignment, strlen(command->assignment));
         return result->place != NULL;
     }
     return true;
 }
 
-static void plan_act(void *context, const struct sl_plan_action *action)
+static void job_refuse(struct simulation *sim, size_t index)
 {
-    struct simulation *sim = context;
-    size_t index = job_of(action->pod);
-    if (sim->failed || index >= sim->run->n || sim->run->job[index].node >= 0) {
-        sim->failed = true;
-        return;
-    }
-    if (action->kind == SL_PLAN_NOMINATE && !job_start(sim, action, index)) {
-        sim->failed = true;
-    }
-    if (action->kind == SL_PLAN_REFUSE && !sim->run->job[index].refused) {
-        sim->run->job[index].refused = true;
-        sim->waiting -= sim->run->job[index].staged ? 0 : 1;
-    }
+    struct sl_sim_job *result = &sim->run->job[index];
+    sim->waiting -= result->refused || result->staged ? 0 : 1;
+    result->refused = true;
 }
 
-/* Tells the planner the stage of a submitted job. */
-static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
+/* Carries out a command of the engine; kube-scheduler takes a pod at once. */
+static bool sim_act(void *context, const struct sl_engine_command *command)
+{
+    struct simulation *sim = context;
+    if (command->pod == NULL) {
+        return sl_sim_cuts_act(&sim->cuts, command);
+    }
+    size_t index = job_of(command->pod);
+    bool known = !sim->failed && index < sim->run->n;
+    if (known && command->kind == SL_DO_NOMINATE) {
+        known = sim->run->job[index].node < 0 && job_start(sim, command, index);
+    } else if (known && command->kind == SL_DO_RELEASE) {
+        (void)sl_engine_released(sim->engine, sl_str_of(command->pod->uid),
+                                 sl_str_of(command->pod->namespace), command->release,
+                                 SL_RELEASE_RELEASED, SL_SIM_EPOCH_US + sim->now_us);
+    } else if (known && command->kind == SL_DO_REFUSE) {
+        job_refuse(sim, index);
+    } else {
+        known = false;
+    }
+    sim->failed = !known;
+    return known;
+}
+
+/* Hears of the stage of a submitted job. */
+static void note_stage(void *context, struct sl_str uid, enum sl_hold_reason stage)
 {
     struct simulation *sim = context;
     struct sl_sim_job *result = &sim->run->job[strtoull(uid.s, NULL, 16)];
@@ -262,7 +274,12 @@ static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stag
         sim->waiting += staged ? (size_t)-1 : 1;
     }
     result->staged = staged;
-    sl_planner_set_stage(sim->planner, uid, stage, why, SL_SIM_EPOCH_US + sim->now_us);
+}
+
+static void stages_collect(struct simulation *sim)
+{
+    sl_sim_stages_read(&sim->stages);
+    (void)sl_engine_collect(sim->engine, SL_SIM_EPOCH_US + sim->now_us, note_stage, sim);
 }
 
 /* Plans until nothing more can start; nominated jobs run, and the planner hears that they are
@@ -274,7 +291,7 @@ static int jobs_plan(struct simulation *sim)
         sim->n_started = 0;
         (void)sl_wants_top(&sim->wants); /* the engine reads what this brings up to date */
         if (views_refresh(sim) < 0 || sl_engine_plan(sim->engine, SL_SIM_EPOCH_US + sim->now_us,
-                                                     plan_act, sim, sim->err) < 0) {
+                                                     sim_act, sim, sim->err) < 0) {
             return -1;
         }
         if (sim->failed) {
@@ -331,6 +348,27 @@ static void end_resident(struct simulation *sim, const struct sl_pod *pod)
     sl_sim_cuts_changed(&sim->cuts, sim->now_us);
 }
 
+static int job_end(struct simulation *sim, struct end end)
+{
+    const struct sl_sim_job *result = &sim->run->job[end.job];
+    struct sl_pod *pod = sim->pod[end.job];
+    struct sl_pod *ended =
+        sl_pod_bound_to(pod, pod->node, pod->assignment,
+                        result->outcome == SL_SIM_DONE ? SL_POD_SUCCEEDED : SL_POD_FAILED);
+    if (ended == NULL) {
+        return sl_error_nomem(sim->err);
+    }
+    pod_unseat(sim, (size_t)result->node, pod);
+    sl_pod_unref(pod);
+    sim->pod[end.job] = NULL;
+    note_end(sim, end.at_us);
+    sim->ended++;
+    sl_sim_cuts_changed(&sim->cuts, sim->now_us);
+    sl_sim_stages_tell(&sim->stages, end.job, ended);
+    sl_pod_unref(ended);
+    return 0;
+}
+
 static int end_jobs(struct simulation *sim)
 {
     while (sim->n_heap > 0 && sim->heap[0].at_us <= sim->now_us) {
@@ -339,15 +377,7 @@ static int end_jobs(struct simulation *sim)
             end_resident(sim, sim->input->fleet->pod[end.job - sim->run->n]);
             continue;
         }
-        bool done = sim->run->job[end.job].outcome == SL_SIM_DONE;
-        pod_unseat(sim, (size_t)sim->run->job[end.job].node, sim->pod[end.job]);
-        sl_pod_unref(sim->pod[end.job]);
-        sim->pod[end.job] = NULL;
-        note_end(sim, end.at_us);
-        sim->ended++;
-        sl_sim_cuts_changed(&sim->cuts, sim->now_us);
-        if (sl_sim_stages_tell(&sim->stages, end.job, done ? SL_POD_SUCCEEDED : SL_POD_FAILED,
-                               sim->err) < 0) {
+        if (job_end(sim, end) < 0) {
             return -1;
         }
     }
@@ -375,8 +405,8 @@ static int submit_jobs(struct simulation *sim)
             return sl_error_nomem(sim->err);
         }
         sl_wants_waiting(&sim->wants, pod, 1);
-        if (sl_planner_put(sim->planner, pod, SL_SIM_EPOCH_US + sim->now_us, sim->err) < 0 ||
-            sl_sim_stages_tell(&sim->stages, index, SL_POD_PENDING, sim->err) < 0) {
+        sl_sim_stages_tell(&sim->stages, index, pod);
+        if (sl_engine_put(sim->engine, pod, SL_SIM_EPOCH_US + sim->now_us, sim->err) < 0) {
             return -1;
         }
     }
@@ -391,8 +421,7 @@ static int cuts_follow(struct simulation *sim)
         if (views_refresh(sim) < 0) {
             return -1;
         }
-        ended = sl_engine_follow(sim->engine, SL_SIM_EPOCH_US + sim->now_us, sl_sim_cuts_act,
-                                 &sim->cuts);
+        ended = sl_engine_follow(sim->engine, SL_SIM_EPOCH_US + sim->now_us, sim_act, sim);
         if (ended) {
             sl_sim_cuts_changed(&sim->cuts, sim->now_us);
         }
@@ -406,8 +435,7 @@ static int cuts_plan(struct simulation *sim)
     if (!sl_sim_cuts_due(&sim->cuts, sim->now_us)) {
         return 0;
     }
-    if (sl_engine_cut(sim->engine, SL_SIM_EPOCH_US + sim->now_us, sl_sim_cuts_act, &sim->cuts,
-                      sim->err) < 0 ||
+    if (sl_engine_cut(sim->engine, SL_SIM_EPOCH_US + sim->now_us, sim_act, sim, sim->err) < 0 ||
         sim->cuts.failed) {
         return -1;
     }
@@ -459,9 +487,11 @@ static int sim_play(struct simulation *sim)
         pass_time(sim, at_us > sim->now_us ? at_us : sim->now_us);
         sim->cuts.now_us = sim->now_us;
         if (end_jobs(sim) < 0 || sl_sim_cuts_end(&sim->cuts, sim->now_us) < 0 ||
-            submit_jobs(sim) < 0 ||
-            sl_sim_stages_collect(&sim->stages, set_stage, sim, sim->err) < 0 ||
-            cuts_follow(sim) < 0 || jobs_plan(sim) < 0 || cuts_plan(sim) < 0) {
+            submit_jobs(sim) < 0) {
+            return -1;
+        }
+        stages_collect(sim);
+        if (cuts_follow(sim) < 0 || jobs_plan(sim) < 0 || cuts_plan(sim) < 0) {
             return -1;
         }
         if (sim->input->audit) {
@@ -572,7 +602,7 @@ static int sim_prepare(struct simulation *sim)
     }
     struct sl_engine_config config = *sim->input->engine;
     sl_sim_cutting_apply(sim->input->cutting, &config.cutting);
-    sim->engine = sl_engine_new(&config, sim->err);
+    sim->engine = sl_engine_new(&config, sim->stages.stages, sim->err);
     if (sim->engine == NULL) {
         return -1;
     }

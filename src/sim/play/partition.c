@@ -134,7 +134,8 @@ int sl_partitioned_run(const struct sl_partitioning *how, const struct sl_sim_in
     struct sl_sim_input with = *input;
     cut[0] = '\0';
     if (how->kind == SL_PARTITIONING_BEST_STATIC) {
-        return sl_fixed_run(input, run, cut, err);
+        with.record = NULL; /* which of the many runs is the best is not known yet */
+        return sl_fixed_run(&with, run, cut, err);
     }
     with.cutting = how->kind == SL_PARTITIONING_DYNAMIC ? &how->cutting : NULL;
     return sl_sim_run(&with, run, err);

@@ -1,5 +1,3 @@
-/* Stages see the simulation's pods under numbers, as traces may have job names that pods cannot
- * have. An ended pod stays, as in a cluster until it is deleted. */
 #include "sim/play/stages.h"
 
 #include <stdlib.h>
@@ -11,76 +9,40 @@ int sl_sim_stages_init(struct sl_sim_stages *stages, const struct sl_workload *w
     if (!workload->staged) {
         return 0;
     }
-    stages->phase = calloc(workload->n, sizeof(*stages->phase));
-    if (stages->phase == NULL) {
-        return sl_error_nomem(err);
-    }
-    stages->stages = sl_stages_new(SIZE_MAX / 2, err);
-    return stages->stages == NULL ? -1 : 0;
+    stages->pod = calloc(workload->n, sizeof(struct sl_pod *));
+    stages->stages = sl_stages_new(0, err); /* the engine says for how many */
+    return stages->pod == NULL || stages->stages == NULL ? sl_error_nomem(err) : 0;
 }
 
 void sl_sim_stages_free(struct sl_sim_stages *stages)
 {
+    for (size_t i = 0; stages->pod != NULL && i < stages->workload->n; i++) {
+        sl_pod_unref(stages->pod[i]);
+    }
     sl_stages_free(stages->stages);
-    free(stages->phase);
+    free(stages->pod);
     *stages = (struct sl_sim_stages){.stages = NULL};
 }
 
-int sl_sim_stages_tell(struct sl_sim_stages *stages, size_t job, enum sl_pod_phase phase,
-                       struct sl_error *err)
+void sl_sim_stages_tell(struct sl_sim_stages *stages, size_t job, struct sl_pod *pod)
 {
     const struct sl_job *facts = &stages->workload->job[job];
-    if (stages->stages == NULL || (facts->after == NULL && !facts->followed)) {
-        return 0;
+    if (stages->stages != NULL && (facts->after != NULL || facts->followed)) {
+        struct sl_pod *old = stages->pod[job];
+        stages->pod[job] = sl_pod_ref(pod);
+        sl_pod_unref(old);
+        sl_stages_pod(stages->stages, pod);
     }
-    struct sl_pod *pod = sl_workload_stage_pod(stages->workload, job, phase, err);
-    if (pod == NULL) {
-        return -1;
-    }
-    stages->phase[job] = (uint8_t)(phase + 1);
-    sl_stages_pod(stages->stages, pod);
-    int rc = 0;
-    if (phase == SL_POD_PENDING) {
-        rc = sl_stages_put(stages->stages, pod, err);
-    } else {
-        sl_stages_remove(stages->stages, sl_str_of(pod->uid));
-    }
-    sl_pod_unref(pod);
-    return rc;
 }
 
-static int read_answer(struct sl_sim_stages *stages, const struct sl_stage_read *read,
-                       struct sl_error *err)
-{
-    size_t job = sl_workload_stage_job(read->text);
-    struct sl_pod *pod = NULL;
-    if (job < stages->workload->n && stages->phase[job] > 0) {
-        enum sl_pod_phase phase = (enum sl_pod_phase)(stages->phase[job] - 1);
-        pod = sl_workload_stage_pod(stages->workload, job, phase, err);
-        if (pod == NULL) {
-            return -1;
-        }
-        sl_stages_read_pod(stages->stages, read->id, pod);
-        sl_pod_unref(pod);
-    }
-    sl_stages_read_end(stages->stages, read->id, true, 0);
-    return 0;
-}
-
-int sl_sim_stages_collect(struct sl_sim_stages *stages,
-                          void (*visit)(void *context, struct sl_str uid, enum sl_hold_reason stage,
-                                        const char *why),
-                          void *context, struct sl_error *err)
+void sl_sim_stages_read(struct sl_sim_stages *stages)
 {
     struct sl_stage_read read;
-    if (stages->stages == NULL) {
-        return 0;
-    }
-    while (sl_stages_next_read(stages->stages, 0, &read)) {
-        if (read_answer(stages, &read, err) < 0) {
-            return -1;
+    while (stages->stages != NULL && sl_stages_next_read(stages->stages, 0, &read)) {
+        size_t job = sl_workload_stage_job(read.text);
+        if (job < stages->workload->n && stages->pod[job] != NULL) {
+            sl_stages_read_pod(stages->stages, read.id, stages->pod[job]);
         }
+        sl_stages_read_end(stages->stages, read.id, true, 0);
     }
-    (void)sl_stages_collect(stages->stages, visit, context);
-    return 0;
 }

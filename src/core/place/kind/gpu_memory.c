@@ -1,6 +1,5 @@
 /* Finds the units that have the GPU memory which an item needs. Memory that other pods declared on
  * a shared GPU is taken. */
-#include "core/node/pool.h"
 #include "core/place/kind/kind.h"
 
 /* True when a unit of that memory suffices. Unknown memory suffices for no stated minimum. */
@@ -10,13 +9,6 @@ static bool suffices(const struct sl_ask_item *item, int64_t unit_mib)
         return item->least_mib == 0;
     }
     return unit_mib >= sl_item_mib(item);
-}
-
-bool sl_wanted_is_of_size(const struct sl_node *node, unsigned pool, unsigned device,
-                          struct sl_wanted wanted)
-{
-    return wanted.size == SL_ANY_SIZE ||
-           wanted.size == sl_node_unit_mib(node, pool, (int)device, -1);
 }
 
 /* Returns how many declared shares of the item fit in the memory left. */

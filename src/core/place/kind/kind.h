@@ -2,6 +2,7 @@
 #ifndef SLICED_CORE_PLACE_KIND_H
 #define SLICED_CORE_PLACE_KIND_H
 
+#include "core/node/pool.h"
 #include "sliced/view.h"
 
 enum { SL_ANY_SIZE = -1 };
@@ -167,8 +168,12 @@ int64_t sl_room_of_instance(const struct sl_scratch *scratch, unsigned pool, uns
                             struct sl_wanted wanted);
 
 /* True when a unit of the pool on the device is of the size that is wanted. */
-bool sl_wanted_is_of_size(const struct sl_node *node, unsigned pool, unsigned device,
-                          struct sl_wanted wanted);
+static inline bool sl_wanted_is_of_size(const struct sl_node *node, unsigned pool, unsigned device,
+                                        struct sl_wanted wanted)
+{
+    return wanted.size == SL_ANY_SIZE ||
+           wanted.size == sl_node_unit_mib(node, pool, (int)device, -1);
+}
 
 /* May the device be given? any_health includes unhealthy ones. */
 static inline bool sl_device_usable(const struct sl_device *device, bool any_health)

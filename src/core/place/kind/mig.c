@@ -1,5 +1,4 @@
 /* MIG instances: a unit is an instance in no use, of a device that is not given otherwise. */
-#include "core/node/pool.h"
 #include "core/place/kind/kind.h"
 
 /* True when instances of the device may be given. */

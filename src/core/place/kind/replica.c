@@ -1,5 +1,4 @@
 /* Replicas of devices or of instances, dealt out as NVIDIA's device plugin does. */
-#include "core/node/pool.h"
 #include "core/place/kind/deal.h"
 #include "core/place/kind/kind.h"
 

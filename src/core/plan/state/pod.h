@@ -3,7 +3,7 @@
 #define SLICED_CORE_PLAN_STATE_POD_H
 
 #include "core/order/order.h"
-#include "sliced/plan.h"
+#include "core/plan/state/calls.h"
 #include "util/data/list.h"
 
 enum {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sliced/plan.h"
+#include "core/plan/state/calls.h"
 
 #define GPU "nvidia.com/gpu"
 #define MEM "aliyun.com/gpu-mem"

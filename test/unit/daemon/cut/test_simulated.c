@@ -1,5 +1,5 @@
-/* The daemon and the simulator give the same commands for a cut and for a drain: the same jobs on
- * the same node, and the simulator's agent, played to both. */
+/* The daemon and the simulator give the same commands for cuts, drains, stages and a reload: the
+ * same jobs on the same node, and the simulator's agent, played to both. */
 #include "partitioner_rig.h"
 #include "sim/input/recut.h"
 #include "sim/play/partition.h"
@@ -8,11 +8,12 @@
 
 #define GPUS "1x1:A100-SXM4-80GB:"
 
-enum { JOBS_MAX = 16, PATIENCE = 40000 /* seconds */ };
+enum { JOBS_MAX = 16, PATIENCE = 40000 /* seconds */, RELOAD_S = 2500 };
 
 struct job {
-    const char *name;
+    const char *name; /* its number, as the simulator's stages have it */
     const char *resource;
+    const char *after; /* NULL: none */
     int64_t submit_s;
     int64_t run_s;   /* its timeout, too */
     int64_t start_s; /* in the daemon; 0: it has not started */
@@ -24,7 +25,7 @@ struct job {
 
 struct play {
     struct rig rig; /* first */
-    const struct job *told;
+    struct sl_stage_tracker *stages;
     struct job job[JOBS_MAX];
     size_t n;
     struct sl_fleet fleet;
@@ -60,6 +61,7 @@ static void simulate(struct play *play)
     for (size_t i = 0; i < play->n; i++) {
         const struct sl_trace_job facts = {.name = sl_str_of(play->job[i].name),
                                            .resource = sl_str_of(play->job[i].resource),
+                                           .after = sl_str_of(play->job[i].after),
                                            .count = 1,
                                            .submit_us = play->job[i].submit_s * SECOND,
                                            .run_us = play->job[i].run_s * SECOND};
@@ -138,6 +140,7 @@ static void pod_put(struct play *play, const struct job *job)
     const struct queue_rig *queue = &play->rig.queue;
     const struct rig_pod spec = {.name = job->name,
                                  .resource = job->resource,
+                                 .after = job->after,
                                  .gated = job->start_s == 0,
                                  .deadline_s = job->run_s,
                                  .started_us = job->start_s == 0 ? 0 : queue->now_us};
@@ -180,6 +183,16 @@ static void releases_answer(struct queue_rig *queue)
     }
 }
 
+/* In the daemon alone: nothing may come of it. */
+static void reload(struct play *play)
+{
+    struct queue_rig *queue = &play->rig.queue;
+    queue->config.queue.hold_s += 30;
+    sl_queue_worker_configure(queue->worker, &queue->config);
+    (void)rig_round(queue);
+    sl_engine_record(queue->worker->engine, note_commanded, play);
+}
+
 static bool all_ended(const struct play *play)
 {
     bool all = true;
@@ -200,6 +213,9 @@ static void serve(struct play *play)
     for (int64_t s = 0; s < PATIENCE && !all_ended(play); s++) {
         pods_act(play, s);
         agent_act(play);
+        if (s == RELOAD_S) {
+            reload(play);
+        }
         (void)rig_later(&rig->queue, SECOND);
         sl_engine_audit(rig->queue.worker->engine);
         releases_answer(&rig->queue);
@@ -211,7 +227,9 @@ static void serve(struct play *play)
 
 /* ---- both ---- */
 
-static void play_both(const struct job *job, size_t n, const char *profile, const char *how)
+/* had: a command that must be among them. */
+static void play_both(const struct job *job, size_t n, const char *profile, const char *how,
+                      const char *had)
 {
     static struct play play;
     char gpus[64];
@@ -229,48 +247,60 @@ static void play_both(const struct job *job, size_t n, const char *profile, cons
     assert_int_equal(sl_fleet_finish(&play.fleet, &error), 0);
     play.rig.queue.config.partitioning.drain = play.how.cutting.drain != 0;
     play.rig.queue.config.partitioning.config_delay_us = 0; /* the simulated agent has it at once */
+    const struct sl_stage_tracker_options stages = {
+        .store = play.rig.queue.store, .wake = wake, .context = &play.rig};
+    play.stages = sl_stage_tracker_new(&stages, NULL);
+    assert_non_null(play.stages);
+    play.rig.queue.worker->options.stages = play.stages;
     sl_queue_worker_configure(play.rig.queue.worker, &play.rig.queue.config);
     simulate(&play);
     serve(&play);
     sl_buf_putc(&play.simulator, '\0');
     sl_buf_putc(&play.daemon, '\0');
     assert_string_equal(play.daemon.data, play.simulator.data);
+    assert_non_null(strstr(play.daemon.data, had));
     sl_buf_free(&play.daemon);
     sl_buf_free(&play.simulator);
     sl_fleet_free(&play.fleet);
+    play.rig.queue.leadership = 0; /* frees the engine, which borrows the stages */
+    (void)rig_round(&play.rig.queue);
+    play.rig.queue.worker->options.stages = NULL;
+    sl_stage_tracker_free(play.stages);
     end(&play.rig);
 }
 
 static void a_cut_has_the_same_commands(void **state)
 {
     static const struct job jobs[] = {
-        {.name = "p0", .resource = SMALL, .run_s = 5000},
-        {.name = "p1", .resource = SMALL, .run_s = 6000},
-        {.name = "whole", .resource = LARGE, .submit_s = 2000, .run_s = 1000},
+        {.name = "0", .resource = SMALL, .run_s = 5000},
+        {.name = "1", .resource = SMALL, .run_s = 6000},
+        {.name = "2", .resource = LARGE, .submit_s = 2000, .run_s = 1000},
     };
     (void)state;
-    play_both(jobs, sizeof(jobs) / sizeof(jobs[0]), "7g.80gb", "dynamic,seconds=30,window=0");
+    play_both(jobs, sizeof(jobs) / sizeof(jobs[0]), "7g.80gb", "dynamic,seconds=30,window=0",
+              "cut node-00000: GPU 0 into 1x 7g.80gb\n");
 }
 
-static void a_drain_has_the_same_commands(void **state)
+static void a_day_with_a_drain_stages_and_a_reload_has_the_same_commands(void **state)
 {
     static const struct job jobs[] = {
-        {.name = "p0", .resource = SMALL, .run_s = 5000},
-        {.name = "p1", .resource = SMALL, .run_s = 9000},
-        {.name = "whole", .resource = LARGE, .submit_s = 1000, .run_s = 1000},
-        {.name = "waits", .resource = SMALL, .submit_s = 2000, .run_s = 9000},
-        {.name = "passes", .resource = SMALL, .submit_s = 3000, .run_s = 1000},
+        {.name = "0", .resource = SMALL, .run_s = 5000},
+        {.name = "1", .resource = SMALL, .run_s = 9000},
+        {.name = "2", .resource = LARGE, .submit_s = 1000, .run_s = 1000},
+        {.name = "3", .resource = SMALL, .submit_s = 2000, .run_s = 9000}, /* is held */
+        {.name = "4", .resource = SMALL, .after = "5", .submit_s = 3000, .run_s = 1000},
+        {.name = "5", .resource = SMALL, .submit_s = 3500, .run_s = 1000}, /* passes */
     };
     (void)state;
     play_both(jobs, sizeof(jobs) / sizeof(jobs[0]), "1g.10gb*7",
-              "dynamic,seconds=30,window=0,drain=true");
+              "dynamic,seconds=30,window=0,drain=true", "drain node-00000: for default/2\n");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_has_the_same_commands),
-        cmocka_unit_test(a_drain_has_the_same_commands),
+        cmocka_unit_test(a_day_with_a_drain_stages_and_a_reload_has_the_same_commands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

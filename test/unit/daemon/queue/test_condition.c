@@ -1,6 +1,8 @@
 /* The condition sliced.dev/Queued: which pods get one, when it is written anew, and how it ends. */
 #include "queue_rig.h"
 
+#include "core/plan/state/calls.h"
+
 static void begin_waiting(struct queue_rig *rig, struct rig_pod waits)
 {
     rig_begin(rig);

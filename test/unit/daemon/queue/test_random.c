@@ -164,10 +164,11 @@ static void check_releases(struct world *world)
     for (; world->looked < rig->n_released; world->looked++) {
         const struct released *fresh = &rig->released[world->looked];
         const struct sl_queue_call *call = fresh->call;
-        world->nomination[world->looked] = call->nomination;
+        uint64_t number = call->number + (call->leaderships << 32);
+        world->nomination[world->looked] = number;
         assert_int_equal(fresh->leadership, rig->leadership);
         for (unsigned i = 0; i < world->looked; i++) {
-            if (world->nomination[i] == call->nomination) {
+            if (world->nomination[i] == number) {
                 assert_string_equal(rig->released[i].uid, fresh->uid);
                 assert_null(rig->released[i].call);
                 assert_int_equal(world->end[i], SL_RELEASE_FAILED);

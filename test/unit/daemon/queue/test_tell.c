@@ -1,6 +1,7 @@
 /* What owners of waiting pods are told after the first word, and what not. */
 #include "queue_rig.h"
 
+#include "core/plan/state/calls.h"
 #include "server/model/explain.h"
 
 /* A node of one GPU on which a pod runs for an hour, and one that waits and was told so. */

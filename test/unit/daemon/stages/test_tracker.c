@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "config/config.h"
 #include "daemon/stages/tracker.h"
 #include "unit/kube/fake_clock.h"
 #include "util/log.h"
@@ -21,10 +22,11 @@
 struct scene {
     struct rig rig;
     struct sl_stage_tracker *tracker;
+    struct sl_engine *engine;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned wakes;
-    char told[512]; /* of the last collect that told anything */
+    char told[512]; /* as the engine has it of the pod w */
 };
 
 static void wake(void *context)
@@ -44,12 +46,17 @@ static void begin(struct scene *scene)
     (void)pthread_cond_init(&scene->changed, NULL);
     rig_start(&scene->rig);
     const struct sl_stage_tracker_options options = {.client = scene->rig.client,
-                                                     .max = 1000,
                                                      .timeout_us = INT64_C(3600000000),
                                                      .wake = wake,
                                                      .context = scene};
     scene->tracker = sl_stage_tracker_new(&options, NULL);
     assert_non_null(scene->tracker);
+    struct sl_config config;
+    struct sl_engine_config engine;
+    sl_config_defaults(&config);
+    sl_config_engine(&config, &engine);
+    scene->engine = sl_engine_new(&engine, sl_stage_tracker_stages(scene->tracker), NULL);
+    assert_non_null(scene->engine);
 }
 
 static void end(struct scene *scene)
@@ -57,6 +64,7 @@ static void end(struct scene *scene)
     fake_api_release(scene->rig.api);
     sl_client_free(scene->rig.client);
     scene->rig.client = NULL;
+    sl_engine_free(scene->engine);
     sl_stage_tracker_free(scene->tracker);
     rig_end(&scene->rig);
 }
@@ -65,7 +73,10 @@ static struct sl_pod *make(const char *name, const char *phase, const char *afte
 {
     struct sl_pair annotation = {SL_STR("sliced.dev/after"), sl_str_of(after), NULL};
     struct sl_pair label = {SL_STR("app"), SL_STR("x"), NULL};
+    struct sl_pair limit = {SL_STR("nvidia.com/gpu"), SL_STR("1"), NULL};
+    struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
     const struct sl_pod_facts facts = {.namespace = SL_STR("n"),
+                                       .containers = &container,
                                        .name = sl_str_of(name),
                                        .uid = sl_str_of(name),
                                        .phase = sl_str_of(phase),
@@ -79,7 +90,9 @@ static struct sl_pod *make(const char *name, const char *phase, const char *afte
 static void wait_for(struct scene *scene, const char *name, const char *after)
 {
     struct sl_pod *pod = make(name, "Pending", after);
-    assert_int_equal(sl_stage_tracker_put(scene->tracker, pod, NULL), 0);
+    sl_stage_tracker_lock(scene->tracker);
+    assert_int_equal(sl_engine_put(scene->engine, pod, 1, NULL), 0);
+    sl_stage_tracker_unlock(scene->tracker);
     sl_pod_unref(pod);
 }
 
@@ -90,11 +103,15 @@ static void tell_pod(struct scene *scene, const char *name, const char *phase)
     sl_pod_unref(pod);
 }
 
-static void note(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
+static void collect_once(struct scene *scene)
 {
-    struct scene *scene = context;
-    (void)snprintf(scene->told, sizeof(scene->told), "%.*s %s: %s", (int)uid.len, uid.s,
-                   sl_hold_reason_name(stage), why == NULL ? "" : why);
+    struct sl_queue_row row;
+    sl_stage_tracker_collect(scene->tracker, scene->engine, 1);
+    assert_true(sl_planner_row(sl_engine_planner(scene->engine), SL_STR("w"), 1, &row));
+    bool staged = row.reason == SL_HOLD_STAGE || row.reason == SL_HOLD_STAGE_FAILED;
+    (void)snprintf(scene->told, sizeof(scene->told), "w %s: %s",
+                   staged ? sl_hold_reason_name(row.reason) : "None",
+                   row.why == NULL ? "" : row.why);
 }
 
 /* Collects whenever it is woken, until that was told; fails after a minute. */
@@ -105,7 +122,7 @@ static void collect(struct scene *scene, const char *wanted)
     unsigned seen = 0;
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 60;
-    sl_stage_tracker_collect(scene->tracker, note, scene);
+    collect_once(scene);
     while (strcmp(scene->told, wanted) != 0 && code == 0) {
         (void)pthread_mutex_lock(&scene->lock);
         while (scene->wakes == seen && code == 0) {
@@ -113,7 +130,7 @@ static void collect(struct scene *scene, const char *wanted)
         }
         seen = scene->wakes;
         (void)pthread_mutex_unlock(&scene->lock);
-        sl_stage_tracker_collect(scene->tracker, note, scene);
+        collect_once(scene);
     }
     assert_string_equal(scene->told, wanted);
 }
@@ -140,7 +157,9 @@ static void what_is_there_is_read_when_somebody_waits_for_it(void **state)
     tell_pod(&scene, "two", "Succeeded");
     collect(&scene, "w None: ");
     assert_int_equal(fake_api_requests(scene.rig.api), 3);
-    sl_stage_tracker_remove(scene.tracker, SL_STR("w"));
+    sl_stage_tracker_lock(scene.tracker);
+    sl_engine_remove(scene.engine, SL_STR("w"), false, 1);
+    sl_stage_tracker_unlock(scene.tracker);
     assert_false(sl_stage_tracker_wants_jobs(scene.tracker));
     end(&scene);
 }
