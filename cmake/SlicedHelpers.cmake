@@ -60,7 +60,7 @@ endfunction()
 function(sl_add_test name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
     add_executable(${name} ${ARG_SOURCES})
-    target_link_libraries(${name} PRIVATE sl_options ${ARG_LINK} PkgConfig::CMOCKA)
+    target_link_libraries(${name} PRIVATE sl_options ${ARG_LINK} test_main PkgConfig::CMOCKA)
     target_compile_definitions(${name} PRIVATE SL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "${ARG_LABELS}"

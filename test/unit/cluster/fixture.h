@@ -2,17 +2,12 @@
 #ifndef SLICED_TEST_CLUSTER_FIXTURE_H
 #define SLICED_TEST_CLUSTER_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cluster/store.h"
+#include "unit/test.h"
 
 #define SLICE "nvidia.com/mig-1g.6gb"
 #define HALF  "nvidia.com/mig-2g.12gb"

@@ -483,18 +483,9 @@ static void run(uint64_t seed)
     sl_store_free(model.store);
 }
 
-static void a_random_life_agrees_with_the_model(void **state)
+TEST_THAT(a_random_life_agrees_with_the_model)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         run(seed * 0x9e3779b97f4a7c15u);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_random_life_agrees_with_the_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

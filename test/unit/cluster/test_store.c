@@ -11,9 +11,10 @@ static void expect_counts(struct sl_store *store, size_t pods, size_t waiting, s
     sl_store_release(store, snapshot);
 }
 
-static void a_new_store_has_an_empty_snapshot(void **state)
+TEST_FIXTURE(setup_empty, teardown)
+
+TEST_ON(struct sl_store *store, a_new_store_has_an_empty_snapshot)
 {
-    struct sl_store *store = *state;
     const struct sl_snapshot *snapshot = sl_store_acquire(store);
     assert_non_null(snapshot);
     assert_int_equal(snapshot->n_nodes, 0);
@@ -22,9 +23,8 @@ static void a_new_store_has_an_empty_snapshot(void **state)
     expect_counts(store, 0, 0, 0);
 }
 
-static void a_bound_pod_takes_from_its_node(void **state)
+TEST_ON(struct sl_store *store, a_bound_pod_takes_from_its_node)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store,
             (struct pod_spec){
@@ -33,18 +33,16 @@ static void a_bound_pod_takes_from_its_node(void **state)
     expect_counts(store, 1, 0, 1);
 }
 
-static void a_waiting_pod_takes_nothing(void **state)
+TEST_ON(struct sl_store *store, a_waiting_pod_takes_nothing)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
     assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
     expect_counts(store, 1, 1, 0);
 }
 
-static void a_pod_put_again_moves_to_its_new_node(void **state)
+TEST_ON(struct sl_store *store, a_pod_put_again_moves_to_its_new_node)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_node(store, sliced_node("gpu-2", 8));
     put_pod(store,
@@ -56,9 +54,8 @@ static void a_pod_put_again_moves_to_its_new_node(void **state)
     expect_counts(store, 1, 0, 1);
 }
 
-static void a_pod_on_a_node_not_yet_known_counts_when_it_comes(void **state)
+TEST_ON(struct sl_store *store, a_pod_on_a_node_not_yet_known_counts_when_it_comes)
 {
-    struct sl_store *store = *state;
     put_pod(store,
             (struct pod_spec){
                 .name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE, .count = "2"});
@@ -67,10 +64,9 @@ static void a_pod_on_a_node_not_yet_known_counts_when_it_comes(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 6);
 }
 
-static void a_finished_pod_holds_nothing(void **state)
+TEST_ON(struct sl_store *store, a_finished_pod_holds_nothing)
 {
     static const char *const phases[] = {"Succeeded", "Failed"};
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     for (size_t i = 0; i < 2; i++) {
         put_pod(
@@ -87,9 +83,8 @@ static void a_finished_pod_holds_nothing(void **state)
     }
 }
 
-static void a_deleting_pod_holds_until_it_is_gone(void **state)
+TEST_ON(struct sl_store *store, a_deleting_pod_holds_until_it_is_gone)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store,
             (struct pod_spec){
@@ -101,9 +96,8 @@ static void a_deleting_pod_holds_until_it_is_gone(void **state)
 }
 
 /* The plan counts on it: views that are the same are not looked at again. */
-static void a_pod_that_begins_to_be_deleted_makes_a_new_view(void **state)
+TEST_ON(struct sl_store *store, a_pod_that_begins_to_be_deleted_makes_a_new_view)
 {
-    struct sl_store *store = *state;
     struct pod_spec spec = {.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE};
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store, spec);
@@ -118,9 +112,8 @@ static void a_pod_that_begins_to_be_deleted_makes_a_new_view(void **state)
     sl_store_release(store, after);
 }
 
-static void a_pod_made_anew_under_its_name_frees_what_the_old_one_had(void **state)
+TEST_ON(struct sl_store *store, a_pod_made_anew_under_its_name_frees_what_the_old_one_had)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-old", .node = "gpu-1", .resource = SLICE});
@@ -130,9 +123,8 @@ static void a_pod_made_anew_under_its_name_frees_what_the_old_one_had(void **sta
     assert_false(sl_store_commit(store, SL_STR("u-old"), SL_POD_RUNNING));
 }
 
-static void old_news_of_a_bound_pod_does_not_unbind_it(void **state)
+TEST_ON(struct sl_store *store, old_news_of_a_bound_pod_does_not_unbind_it)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
@@ -143,9 +135,8 @@ static void old_news_of_a_bound_pod_does_not_unbind_it(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
 }
 
-static void a_uid_belongs_to_one_pod(void **state)
+TEST_ON(struct sl_store *store, a_uid_belongs_to_one_pod)
 {
-    struct sl_store *store = *state;
     struct sl_error err = {0};
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-1", .resource = SLICE});
     struct pod_spec twin = {.name = "b", .uid = "u-1", .resource = SLICE};
@@ -156,9 +147,8 @@ static void a_uid_belongs_to_one_pod(void **state)
 }
 
 /* No API server tells so, but a device that is not counted would be given twice. */
-static void a_pod_told_with_anothers_uid_holds_what_it_has(void **state)
+TEST_ON(struct sl_store *store, a_pod_told_with_anothers_uid_holds_what_it_has)
 {
-    struct sl_store *store = *state;
     struct pod_spec first = {.name = "a", .uid = "u-1", .resource = SLICE};
     struct pod_spec twin = {.name = "b", .uid = "u-1", .node = "gpu-1", .resource = SLICE};
     put_node(store, sliced_node("gpu-1", 8));
@@ -191,9 +181,8 @@ static void a_pod_told_with_anothers_uid_holds_what_it_has(void **state)
     expect_counts(store, 0, 0, 0);
 }
 
-static void pods_without_a_uid_are_kept_apart_by_name(void **state)
+TEST_ON(struct sl_store *store, pods_without_a_uid_are_kept_apart_by_name)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store, (struct pod_spec){.name = "a", .uid = "", .node = "gpu-1", .resource = SLICE});
     put_pod(store, (struct pod_spec){.name = "b", .uid = "", .node = "gpu-1", .resource = SLICE});
@@ -202,9 +191,8 @@ static void pods_without_a_uid_are_kept_apart_by_name(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
 }
 
-static void pods_that_ask_for_nothing_of_ours_are_passed_over(void **state)
+TEST_ON(struct sl_store *store, pods_that_ask_for_nothing_of_ours_are_passed_over)
 {
-    struct sl_store *store = *state;
     uint64_t before = generation_of(store);
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1"});
     expect_counts(store, 0, 0, 0);
@@ -214,9 +202,8 @@ static void pods_that_ask_for_nothing_of_ours_are_passed_over(void **state)
     expect_counts(store, 0, 0, 0);
 }
 
-static void a_malformed_ask_is_kept_for_its_explanation(void **state)
+TEST_ON(struct sl_store *store, a_malformed_ask_is_kept_for_its_explanation)
 {
-    struct sl_store *store = *state;
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .count = "1500m"});
     struct sl_pod *pod = sl_store_pod(store, SL_STR("default"), SL_STR("a"));
@@ -225,9 +212,8 @@ static void a_malformed_ask_is_kept_for_its_explanation(void **state)
     sl_pod_unref(pod);
 }
 
-static void the_same_pod_put_twice_changes_nothing(void **state)
+TEST_ON(struct sl_store *store, the_same_pod_put_twice_changes_nothing)
 {
-    struct sl_store *store = *state;
     struct pod_spec spec = {.name = "a", .uid = "u-a", .resource = SLICE};
     struct sl_pod *pod = pod_of(&spec);
     assert_int_equal(sl_store_put_pod(store, sl_pod_ref(pod), NULL), 0);
@@ -237,9 +223,8 @@ static void the_same_pod_put_twice_changes_nothing(void **state)
     expect_counts(store, 1, 1, 0);
 }
 
-static void pods_are_found_by_namespace_and_name(void **state)
+TEST_ON(struct sl_store *store, pods_are_found_by_namespace_and_name)
 {
-    struct sl_store *store = *state;
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
     struct sl_pod *pod = sl_store_pod(store, SL_STR("default"), SL_STR("a"));
     assert_non_null(pod);
@@ -250,9 +235,8 @@ static void pods_are_found_by_namespace_and_name(void **state)
     assert_null(sl_store_pod(store, SL_STR("defaulta"), SL_STR("")));
 }
 
-static void deleting_what_is_not_known_says_so(void **state)
+TEST_ON(struct sl_store *store, deleting_what_is_not_known_says_so)
 {
-    struct sl_store *store = *state;
     struct sl_error err = {0};
     assert_int_equal(sl_store_delete_pod(store, SL_STR("ns"), SL_STR("a"), SL_STR(""), &err), -1);
     assert_int_equal(err.code, SL_ERR_NOTFOUND);
@@ -262,9 +246,8 @@ static void deleting_what_is_not_known_says_so(void **state)
     assert_string_equal(err.message, "node gpu-1 is not known");
 }
 
-static void a_node_that_only_pods_name_is_not_a_node(void **state)
+TEST_ON(struct sl_store *store, a_node_that_only_pods_name_is_not_a_node)
 {
-    struct sl_store *store = *state;
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
     const struct sl_snapshot *snapshot = sl_store_acquire(store);
@@ -274,9 +257,8 @@ static void a_node_that_only_pods_name_is_not_a_node(void **state)
     assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-1"), NULL), -1);
 }
 
-static void a_node_that_comes_back_finds_its_pods(void **state)
+TEST_ON(struct sl_store *store, a_node_that_comes_back_finds_its_pods)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
@@ -287,9 +269,8 @@ static void a_node_that_comes_back_finds_its_pods(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 3);
 }
 
-static void a_node_put_again_shows_its_new_resources(void **state)
+TEST_ON(struct sl_store *store, a_node_put_again_shows_its_new_resources)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
@@ -310,7 +291,7 @@ static int setup_a_hundred_pods(void **state)
     return 0;
 }
 
-static void one_namespace_leaves_others_room_for_their_pods(void **state)
+TEST_THAT_WITH(one_namespace_leaves_others_room_for_their_pods, setup_a_hundred_pods, teardown)
 {
     struct sl_store *store = *state;
     struct sl_error err = {0};
@@ -341,7 +322,7 @@ static int setup_two_pods(void **state)
     return 0;
 }
 
-static void more_than_the_maximum_is_refused_and_counted(void **state)
+TEST_THAT_WITH(more_than_the_maximum_is_refused_and_counted, setup_two_pods, teardown)
 {
     struct sl_store *store = *state;
     struct sl_store_stats stats;
@@ -373,7 +354,7 @@ static int setup_one_pod(void **state)
     return 0;
 }
 
-static void what_holds_devices_counts_beyond_the_maximum_of_pods(void **state)
+TEST_THAT_WITH(what_holds_devices_counts_beyond_the_maximum_of_pods, setup_one_pod, teardown)
 {
     struct sl_store *store = *state;
     put_node(store, whole_node("gpu-1", 1));
@@ -382,9 +363,8 @@ static void what_holds_devices_counts_beyond_the_maximum_of_pods(void **state)
     assert_int_equal(free_now(store, "gpu-1", GPU), 0);
 }
 
-static void a_batch_is_published_at_its_end(void **state)
+TEST_ON(struct sl_store *store, a_batch_is_published_at_its_end)
 {
-    struct sl_store *store = *state;
     sl_store_begin(store);
     put_node(store, sliced_node("gpu-2", 8));
     put_pod(store,
@@ -403,9 +383,8 @@ static void a_batch_is_published_at_its_end(void **state)
     assert_int_equal(free_now(store, "gpu-2", SLICE), 7);
 }
 
-static void a_node_that_comes_and_goes_in_a_batch_leaves_nothing(void **state)
+TEST_ON(struct sl_store *store, a_node_that_comes_and_goes_in_a_batch_leaves_nothing)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     sl_store_begin(store);
     put_node(store, sliced_node("gpu-0", 8));
@@ -433,9 +412,8 @@ static void note(void *context, const struct sl_pod *pod)
     snprintf(seen->names + len, sizeof(seen->names) - len, "%s ", pod->name);
 }
 
-static void waiting_pods_come_by_creation_time_and_uid(void **state)
+TEST_ON(struct sl_store *store, waiting_pods_come_by_creation_time_and_uid)
 {
-    struct sl_store *store = *state;
     put_pod(store,
             (struct pod_spec){.name = "c", .uid = "u-3", .resource = SLICE, .created_us = 30});
     put_pod(store,
@@ -479,9 +457,8 @@ static void expect_order(void *context, const struct sl_pod *pod)
     order->n++;
 }
 
-static void many_waiting_pods_are_visited_in_order(void **state)
+TEST_ON(struct sl_store *store, many_waiting_pods_are_visited_in_order)
 {
-    struct sl_store *store = *state;
     uint64_t seed = 7;
     sl_store_begin(store);
     for (int i = 0; i < 1000; i++) {
@@ -498,43 +475,4 @@ static void many_waiting_pods_are_visited_in_order(void **state)
     struct order order = {0};
     assert_int_equal(sl_store_visit_waiting(store, 1000, expect_order, &order), 1000);
     assert_int_equal(order.n, 1000);
-}
-
-int main(void)
-{
-#define T(test) cmocka_unit_test_setup_teardown(test, setup_empty, teardown)
-    const struct CMUnitTest tests[] = {
-        T(a_new_store_has_an_empty_snapshot),
-        T(a_bound_pod_takes_from_its_node),
-        T(a_waiting_pod_takes_nothing),
-        T(a_pod_put_again_moves_to_its_new_node),
-        T(a_pod_on_a_node_not_yet_known_counts_when_it_comes),
-        T(a_finished_pod_holds_nothing),
-        T(a_deleting_pod_holds_until_it_is_gone),
-        T(a_pod_that_begins_to_be_deleted_makes_a_new_view),
-        T(a_pod_made_anew_under_its_name_frees_what_the_old_one_had),
-        T(old_news_of_a_bound_pod_does_not_unbind_it),
-        T(a_uid_belongs_to_one_pod),
-        T(a_pod_told_with_anothers_uid_holds_what_it_has),
-        T(pods_without_a_uid_are_kept_apart_by_name),
-        T(pods_that_ask_for_nothing_of_ours_are_passed_over),
-        T(a_malformed_ask_is_kept_for_its_explanation),
-        T(the_same_pod_put_twice_changes_nothing),
-        T(pods_are_found_by_namespace_and_name),
-        T(deleting_what_is_not_known_says_so),
-        T(a_node_that_only_pods_name_is_not_a_node),
-        T(a_node_that_comes_back_finds_its_pods),
-        T(a_node_put_again_shows_its_new_resources),
-        cmocka_unit_test_setup_teardown(one_namespace_leaves_others_room_for_their_pods,
-                                        setup_a_hundred_pods, teardown),
-        cmocka_unit_test_setup_teardown(more_than_the_maximum_is_refused_and_counted,
-                                        setup_two_pods, teardown),
-        cmocka_unit_test_setup_teardown(what_holds_devices_counts_beyond_the_maximum_of_pods,
-                                        setup_one_pod, teardown),
-        T(a_batch_is_published_at_its_end),
-        T(a_node_that_comes_and_goes_in_a_batch_leaves_nothing),
-        T(waiting_pods_come_by_creation_time_and_uid),
-        T(many_waiting_pods_are_visited_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

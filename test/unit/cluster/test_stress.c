@@ -383,9 +383,8 @@ static void expect_table_of_the_bound(void)
     sl_store_release(store, snapshot);
 }
 
-static void nothing_is_given_twice_by_ten_thousand_binds_of_64_threads(void **state)
+TEST_THAT(nothing_is_given_twice_by_ten_thousand_binds_of_64_threads)
 {
-    (void)state;
     store = store_of(&roomy);
     sl_store_set_feed(store, hear, NULL);
     for (int node = 0; node < NODES; node++) {
@@ -413,12 +412,4 @@ static void nothing_is_given_twice_by_ten_thousand_binds_of_64_threads(void **st
     assert_int_equal(stats.binds + stats.rollbacks, atomic_load(&reserved));
     assert_int_equal(stats.expiries, 0);
     sl_store_free(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_given_twice_by_ten_thousand_binds_of_64_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

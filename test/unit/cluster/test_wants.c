@@ -20,9 +20,10 @@ static int32_t weight_of(struct sl_store *store, const char *resource)
     return weight;
 }
 
-static void demand_counts_waiting_pods_by_resource(void **state)
+TEST_FIXTURE(setup_empty, teardown)
+
+TEST_ON(struct sl_store *store, demand_counts_waiting_pods_by_resource)
 {
-    struct sl_store *store = *state;
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .count = "3"});
     put_pod(store, (struct pod_spec){.name = "b", .uid = "u-b", .resource = SLICE});
     put_pod(store, (struct pod_spec){.name = "c", .uid = "u-c", .resource = GPU});
@@ -36,11 +37,10 @@ static void demand_counts_waiting_pods_by_resource(void **state)
     assert_int_equal(weight_of(store, GPU), 0);
 }
 
-static void resources_wanted_alike_come_in_one_order_whatever_the_key(void **state)
+TEST_ON(struct sl_store *store, resources_wanted_alike_come_in_one_order_whatever_the_key)
 {
     static const char *const resources[] = {SLICE, GPU, "nvidia.com/gpu.shared",
                                             "nvidia.com/mig-2g.12gb", "aliyun.com/gpu-mem"};
-    struct sl_store *store = *state;
     for (size_t i = 0; i < 5; i++) {
         put_pod(store, (struct pod_spec){
                            .name = resources[i], .uid = resources[i], .resource = resources[i]});
@@ -50,9 +50,8 @@ static void resources_wanted_alike_come_in_one_order_whatever_the_key(void **sta
     }
 }
 
-static void demand_carries_kind_and_shape(void **state)
+TEST_ON(struct sl_store *store, demand_carries_kind_and_shape)
 {
-    struct sl_store *store = *state;
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
     const struct sl_snapshot *snapshot = sl_store_acquire(store);
     assert_int_equal(snapshot->demand.n, 1);
@@ -70,9 +69,8 @@ static void bind_once(struct sl_store *store, const char *resource, const char *
     assert_int_equal(delete_pod(store, "p"), 0);
 }
 
-static void demand_remembers_the_last_1024_binds(void **state)
+TEST_ON(struct sl_store *store, demand_remembers_the_last_1024_binds)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("mig", 4));
     put_node(store, whole_node("whole", 1));
     for (int i = 0; i < 10; i++) {
@@ -95,9 +93,8 @@ static void demand_remembers_the_last_1024_binds(void **state)
     assert_int_equal(weight_of(store, SLICE), 1024);
 }
 
-static void demand_counts_asks_with_their_size(void **state)
+TEST_ON(struct sl_store *store, demand_counts_asks_with_their_size)
 {
-    struct sl_store *store = *state;
     put_node(store, whole_node("whole", 4));
     for (int i = 0; i < 5; i++) {
         char name[32];
@@ -121,9 +118,8 @@ static void demand_counts_asks_with_their_size(void **state)
     assert_int_equal(weight_of(store, GPU), 4);
 }
 
-static void demand_keeps_the_32_resources_wanted_most(void **state)
+TEST_ON(struct sl_store *store, demand_keeps_the_32_resources_wanted_most)
 {
-    struct sl_store *store = *state;
     char first[64] = "";
     for (int i = 0; i < 40; i++) {
         char resource[64];
@@ -145,9 +141,8 @@ static void demand_keeps_the_32_resources_wanted_most(void **state)
     sl_store_release(store, snapshot);
 }
 
-static void a_malformed_ask_is_no_demand(void **state)
+TEST_ON(struct sl_store *store, a_malformed_ask_is_no_demand)
 {
-    struct sl_store *store = *state;
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .count = "1500m"});
     assert_int_equal(weight_of(store, SLICE), 0);
@@ -155,10 +150,9 @@ static void a_malformed_ask_is_no_demand(void **state)
 }
 
 /* The rows are the heaviest of all, and are found without a look at all. */
-static void of_a_thousand_resources_the_heaviest_count(void **state)
+TEST_ON(struct sl_store *store, of_a_thousand_resources_the_heaviest_count)
 {
     enum { RESOURCES = 300, PODS_MAX = 7 };
-    struct sl_store *store = *state;
     for (unsigned i = 0; i < RESOURCES; i++) {
         for (unsigned n = 0; n <= i % PODS_MAX; n++) {
             char name[32];
@@ -186,20 +180,4 @@ static void of_a_thousand_resources_the_heaviest_count(void **state)
         }
     }
     assert_int_equal(weight_of(store, GPU), 1);
-}
-
-int main(void)
-{
-#define T(test) cmocka_unit_test_setup_teardown(test, setup_empty, teardown)
-    const struct CMUnitTest tests[] = {
-        T(demand_counts_waiting_pods_by_resource),
-        T(resources_wanted_alike_come_in_one_order_whatever_the_key),
-        T(demand_carries_kind_and_shape),
-        T(demand_remembers_the_last_1024_binds),
-        T(demand_counts_asks_with_their_size),
-        T(demand_keeps_the_32_resources_wanted_most),
-        T(of_a_thousand_resources_the_heaviest_count),
-        T(a_malformed_ask_is_no_demand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

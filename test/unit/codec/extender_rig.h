@@ -5,11 +5,7 @@
 #include "codec/extender.h"
 #include "unit/codec/describe.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const struct sl_text_limits limits = {
     .max_bytes = 8 << 20, .max_string = 1 << 12, .max_depth = 32};

@@ -1,12 +1,8 @@
 /* StartEstimates: what is read, and which word each mistake gets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "codec/estimate.h"
+#include "unit/test.h"
 #include "util/buf.h"
 
 #define HEAD "{\"apiVersion\":\"visibility.sliced.dev/v1alpha1\",\"kind\":\"StartEstimate\","
@@ -34,9 +30,8 @@ static const char *decode(const char *text)
     return out;
 }
 
-static void the_pod_is_read_with_or_without_a_name(void **state)
+TEST_THAT(the_pod_is_read_with_or_without_a_name)
 {
-    (void)state;
     assert_string_equal(decode(HEAD "\"spec\":{\"pod\":{\"spec\":{\"priority\":3}}}}"), "-/- 3");
     assert_string_equal(decode(HEAD
                                "\"status\":null,\"spec\":{\"pod\":{\"metadata\":{\"name\":\"a\","
@@ -44,7 +39,7 @@ static void the_pod_is_read_with_or_without_a_name(void **state)
                         "b/a 0");
 }
 
-static void mistakes_are_named(void **state)
+TEST_THAT(mistakes_are_named)
 {
     static const struct {
         const char *text;
@@ -62,14 +57,13 @@ static void mistakes_are_named(void **state)
         {"{\"apiVersion\":\"visibility.sliced.dev/v1alpha1\",\"kind\":\"Pod\"}",
          "kind: is not StartEstimate"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_string_equal(decode(rows[i].text), rows[i].says);
     }
 }
 
 /* The answer repeats the text: what no table names must be JSON, too. */
-static void what_is_passed_over_is_checked(void **state)
+TEST_THAT(what_is_passed_over_is_checked)
 {
     static const char *const texts[] = {
         HEAD "\"metadata\":{\"x\":tru},\"spec\":{\"pod\":{}}}",
@@ -80,18 +74,7 @@ static void what_is_passed_over_is_checked(void **state)
         "[]",
         "null",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         assert_non_null(strchr(decode(texts[i]), ':'));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_pod_is_read_with_or_without_a_name),
-        cmocka_unit_test(mistakes_are_named),
-        cmocka_unit_test(what_is_passed_over_is_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

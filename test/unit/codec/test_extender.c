@@ -6,9 +6,10 @@
 #define POD  "\"Pod\":{\"metadata\":{\"name\":\"p\"}}"
 #define ARGS "{" POD ","
 
-static void keys_match_in_any_case_and_order(void **state)
+TEST_FIXTURE(setup, teardown)
+
+TEST_ON(struct fixture *f, keys_match_in_any_case_and_order)
 {
-    struct fixture *f = *state;
     static const char *const texts[] = {
         "{\"pod\":{\"metadata\":{\"name\":\"p\"}},\"nodenames\":[\"a\",\"b\"]}",
         "{\"NODENAMES\":[\"a\",\"b\"],\"NODES\":null,\"POD\":{\"metadata\":{\"name\":\"p\"}}}",
@@ -19,16 +20,14 @@ static void keys_match_in_any_case_and_order(void **state)
     }
 }
 
-static void keys_of_kubernetes_own_objects_match_exactly(void **state)
+TEST_ON(struct fixture *f, keys_of_kubernetes_own_objects_match_exactly)
 {
-    struct fixture *f = *state;
     assert_decodes(f, SL_BODY_ARGS, "{\"Pod\":{\"Metadata\":{\"name\":\"p\"}},\"NodeNames\":[]}",
                    "BadField Pod.metadata.name: is missing (0:0)\n");
 }
 
-static void of_full_nodes_only_the_name_is_read(void **state)
+TEST_ON(struct fixture *f, of_full_nodes_only_the_name_is_read)
 {
-    struct fixture *f = *state;
     assert_decodes(f, SL_BODY_ARGS,
                    ARGS "\"Nodes\":{\"metadata\":5,\"items\":["
                         "{\"metadata\":{\"labels\":7,\"name\":\"a\",\"uid\":[]},\"spec\":1},"
@@ -41,9 +40,8 @@ static void of_full_nodes_only_the_name_is_read(void **state)
 }
 
 /* As Go reads them: what has the right letters is the field. */
-static void full_nodes_are_found_in_any_letter_case(void **state)
+TEST_ON(struct fixture *f, full_nodes_are_found_in_any_letter_case)
 {
-    struct fixture *f = *state;
     assert_decodes(f, SL_BODY_ARGS, ARGS "\"nodes\":{\"ITEMS\":[{\"Metadata\":{\"NAME\":\"a\"}}]}}",
                    "node a\nby nodes\nPod name=p\n");
     assert_decodes(f, SL_BODY_PREEMPT,
@@ -52,9 +50,8 @@ static void full_nodes_are_found_in_any_letter_case(void **state)
                    "victims on n\n  victim u\n  violations 0\nPod name=p\n");
 }
 
-static void no_candidates_at_all_are_candidates(void **state)
+TEST_ON(struct fixture *f, no_candidates_at_all_are_candidates)
 {
-    struct fixture *f = *state;
     assert_decodes(f, SL_BODY_ARGS, ARGS "\"NodeNames\":[]}", "Pod name=p\n");
     assert_decodes(f, SL_BODY_ARGS, ARGS "\"Nodes\":{\"items\":null}}", "by nodes\nPod name=p\n");
 }
@@ -72,9 +69,8 @@ static void assert_all(struct fixture *f, enum sl_body_kind kind, const struct e
     }
 }
 
-static void faults_of_args_name_their_field(void **state)
+TEST_ON(struct fixture *f, faults_of_args_name_their_field)
 {
-    struct fixture *f = *state;
     static const struct expectation cases[] = {
         {"[]", "WrongType expected an object, found an array (1:1)\n"},
         {"null", "WrongType expected an object, found null (1:1)\n"},
@@ -116,9 +112,8 @@ static void faults_of_args_name_their_field(void **state)
     assert_all(f, SL_BODY_ARGS, cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void faults_of_the_text_name_the_field_they_are_in(void **state)
+TEST_ON(struct fixture *f, faults_of_the_text_name_the_field_they_are_in)
 {
-    struct fixture *f = *state;
     static const struct {
         const char *text;
         const char *field;
@@ -142,9 +137,8 @@ static void faults_of_the_text_name_the_field_they_are_in(void **state)
     }
 }
 
-static void depth_length_and_strings_have_ceilings(void **state)
+TEST_ON(struct fixture *f, depth_length_and_strings_have_ceilings)
 {
-    struct fixture *f = *state;
     struct sl_buf text;
     sl_buf_init(&text, 16 << 20);
     sl_buf_puts(&text, ARGS "\"Nodes\":{\"items\":[{\"status\":");
@@ -173,9 +167,8 @@ static void depth_length_and_strings_have_ceilings(void **state)
 
 /* ---- bind ---- */
 
-static void a_binding_needs_all_four_fields(void **state)
+TEST_ON(struct fixture *f, a_binding_needs_all_four_fields)
 {
-    struct fixture *f = *state;
     static const struct expectation cases[] = {
         {"{\"node\":\"n\",\"podUid\":\"u\",\"PODNAME\":\"p\",\"podnamespace\":\"s\",\"x\":1}",
          "bind name=p namespace=s uid=u node=n\n"},
@@ -198,9 +191,8 @@ static void a_binding_needs_all_four_fields(void **state)
 
 /* ---- preempt ---- */
 
-static void victims_may_come_before_the_pod_and_counts_before_victims(void **state)
+TEST_ON(struct fixture *f, victims_may_come_before_the_pod_and_counts_before_victims)
 {
-    struct fixture *f = *state;
     static const struct expectation cases[] = {
         {"{\"NodeNameToMetaVictims\":{\"a\":{\"NumPDBViolations\":3,\"Pods\":[{\"uid\":\"u\"}]},"
          "\"b\":{\"Pods\":null},\"c\":{}}," POD "}",
@@ -214,9 +206,8 @@ static void victims_may_come_before_the_pod_and_counts_before_victims(void **sta
     assert_all(f, SL_BODY_PREEMPT, cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void faults_of_preempt_name_their_field(void **state)
+TEST_ON(struct fixture *f, faults_of_preempt_name_their_field)
 {
-    struct fixture *f = *state;
     static const struct expectation cases[] = {
         {"{\"NodeNameToVictims\":{}}", "BadField Pod: is missing (0:0)\n"},
         {"{" POD "}",
@@ -261,9 +252,8 @@ static int refuse_name(void *context, struct sl_str name, struct sl_error *err)
                : 0;
 }
 
-static void a_sink_that_refuses_stops_the_body_with_the_place(void **state)
+TEST_ON(struct fixture *f, a_sink_that_refuses_stops_the_body_with_the_place)
 {
-    struct fixture *f = *state;
     const struct sl_body_sink sink = {.node = refuse_name};
     struct sl_str text = SL_STR("{\"NodeNames\":[\"good\",\"bad\",\"good\"]}");
     struct sl_error err = {0};
@@ -325,9 +315,8 @@ static void assert_taken(struct fixture *f, const char *names, size_t at_once, c
     sl_buf_free(&taken.log);
 }
 
-static void names_in_a_run_go_to_the_sink_in_order_each_once(void **state)
+TEST_ON(struct fixture *f, names_in_a_run_go_to_the_sink_in_order_each_once)
 {
-    struct fixture *f = *state;
     assert_taken(f, "{\"NodeNames\":[\"a\",\"b\",\"c\",\"d\"]}", 9, "a+b+c+d+", NULL, 0);
     assert_taken(f, "{\"NodeNames\":[\"a\",\"b\",\"c\",\"d\"]}", 1, "a+b.c+d.", NULL, 0);
     assert_taken(f, "{\"NodeNames\":[\"a\",\"b\",\"c\",\"d\"]}", 0, "a.b.c.d.", NULL, 0);
@@ -335,9 +324,8 @@ static void names_in_a_run_go_to_the_sink_in_order_each_once(void **state)
     assert_taken(f, "{\"nodenames\":[\"odd\",\"a\",\"odd2\",\"b\"]}", 9, "odd.a+odd2.b+", NULL, 0);
 }
 
-static void an_error_in_a_run_has_the_place_of_its_name(void **state)
+TEST_ON(struct fixture *f, an_error_in_a_run_has_the_place_of_its_name)
 {
-    struct fixture *f = *state;
     assert_taken(f, "{\"NodeNames\":[\"a\",\"bb\",\"odd-bad\",\"d\"]}", 9, "a+bb+odd-bad.",
                  "NodeNames[2]", 24);
     assert_taken(f, "{\"NodeNames\":[\"a\",\"odd\",\"odd-bad\"]}", 9, "a+odd.odd-bad.",
@@ -345,9 +333,8 @@ static void an_error_in_a_run_has_the_place_of_its_name(void **state)
     assert_taken(f, "{\"NodeNames\":[\"a\",\"\"]}", 1, "a+", "NodeNames[1]", 19);
 }
 
-static void a_sink_may_want_nothing(void **state)
+TEST_ON(struct fixture *f, a_sink_may_want_nothing)
 {
-    struct fixture *f = *state;
     const struct sl_body_sink none = {0};
     static const struct {
         enum sl_body_kind kind;
@@ -365,9 +352,8 @@ static void a_sink_may_want_nothing(void **state)
     }
 }
 
-static void a_decoder_starts_over_after_anything(void **state)
+TEST_ON(struct fixture *f, a_decoder_starts_over_after_anything)
 {
-    struct fixture *f = *state;
     assert_decodes(f, SL_BODY_ARGS, ARGS "\"Nodes\":{\"items\":[]}}", "by nodes\nPod name=p\n");
     assert_decodes(f, SL_BODY_ARGS, "{\"NodeNames\":[\"a\"]}",
                    "node a\nBadField Pod: is missing (0:0)\n");
@@ -379,9 +365,8 @@ static void a_decoder_starts_over_after_anything(void **state)
     assert_decodes(f, SL_BODY_ARGS, ARGS "\"NodeNames\":[\"a\"]}", "node a\nPod name=p\n");
 }
 
-static void what_of_a_pod_does_not_fit_the_arena_is_passed_over_or_refused(void **state)
+TEST_ON(struct fixture *f, what_of_a_pod_does_not_fit_the_arena_is_passed_over_or_refused)
 {
-    struct fixture *f = *state;
     f->arena.max = 400;
     const char *out =
         decode(f, SL_BODY_ARGS,
@@ -403,9 +388,8 @@ static void what_of_a_pod_does_not_fit_the_arena_is_passed_over_or_refused(void 
 }
 
 /* Whatever a user can write into a pod, the question about it is answered. */
-static void a_pod_may_hold_what_it_likes(void **state)
+TEST_ON(struct fixture *f, a_pod_may_hold_what_it_likes)
 {
-    struct fixture *f = *state;
     struct sl_buf text;
     sl_buf_init(&text, 1 << 20);
     sl_buf_puts(&text, "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"managedFields\":[");
@@ -447,9 +431,8 @@ static int end_whole(void *context, struct sl_error *err)
     return 0;
 }
 
-static void whole_nodes_are_kept_as_they_stand_however_they_are_cut(void **state)
+TEST_ON(struct fixture *f, whole_nodes_are_kept_as_they_stand_however_they_are_cut)
 {
-    struct fixture *f = *state;
     static const char *const node[] = {
         "{\"metadata\":{\"name\":\"a\",\"labels\":{\"}\":\"\\\"{\"}},\"spec\":[{}, [1e5]]}",
         "{\"x\":null , \"METADATA\" : {\"name\":\"b\"}\n}",
@@ -478,38 +461,4 @@ static void whole_nodes_are_kept_as_they_stand_however_they_are_cut(void **state
         }
         sl_buf_free(&whole.text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(keys_match_in_any_case_and_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(keys_of_kubernetes_own_objects_match_exactly, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(of_full_nodes_only_the_name_is_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(no_candidates_at_all_are_candidates, setup, teardown),
-        cmocka_unit_test_setup_teardown(faults_of_args_name_their_field, setup, teardown),
-        cmocka_unit_test_setup_teardown(faults_of_the_text_name_the_field_they_are_in, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(depth_length_and_strings_have_ceilings, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_binding_needs_all_four_fields, setup, teardown),
-        cmocka_unit_test_setup_teardown(victims_may_come_before_the_pod_and_counts_before_victims,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(full_nodes_are_found_in_any_letter_case, setup, teardown),
-        cmocka_unit_test_setup_teardown(faults_of_preempt_name_their_field, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_sink_that_refuses_stops_the_body_with_the_place, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(names_in_a_run_go_to_the_sink_in_order_each_once, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(an_error_in_a_run_has_the_place_of_its_name, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_sink_may_want_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_decoder_starts_over_after_anything, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_pod_may_hold_what_it_likes, setup, teardown),
-        cmocka_unit_test_setup_teardown(whole_nodes_are_kept_as_they_stand_however_they_are_cut,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            what_of_a_pod_does_not_fit_the_arena_is_passed_over_or_refused, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

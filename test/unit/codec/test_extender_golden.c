@@ -103,9 +103,10 @@ static const struct golden {
 
 enum { GOLDENS = sizeof(goldens) / sizeof(goldens[0]) };
 
-static void golden_bodies_decode_in_pieces_of_any_size(void **state)
+TEST_FIXTURE(setup, teardown)
+
+TEST_ON(struct fixture *f, golden_bodies_decode_in_pieces_of_any_size)
 {
-    struct fixture *f = *state;
     static const size_t chunks[] = {0, 1, 2, 3, 7, 64, 1000};
     for (size_t i = 0; i < GOLDENS; i++) {
         char expected[4096];
@@ -118,9 +119,8 @@ static void golden_bodies_decode_in_pieces_of_any_size(void **state)
     }
 }
 
-static void golden_bodies_that_are_cut_short_are_refused(void **state)
+TEST_ON(struct fixture *f, golden_bodies_that_are_cut_short_are_refused)
 {
-    struct fixture *f = *state;
     for (size_t i = 0; i < GOLDENS; i++) {
         struct file file = read_file(SL_SOURCE_DIR "/test/data/wire", goldens[i].file);
         for (size_t len = 0; len < file.len; len += len < 200 ? 1 : 37) {
@@ -134,9 +134,8 @@ static void golden_bodies_that_are_cut_short_are_refused(void **state)
 }
 
 /* A folder of bodies that real schedulers sent; each is named ...-VERB.json. */
-static void recorded_bodies_decode(void **state)
+TEST_ON(struct fixture *f, recorded_bodies_decode)
 {
-    struct fixture *f = *state;
     const char *data = getenv("SLICED_DATA"); // NOLINT(concurrency-mt-unsafe)
     char folder[1024];
     if (data == NULL) {
@@ -174,16 +173,4 @@ static void recorded_bodies_decode(void **state)
     }
     (void)closedir(dir);
     assert_true(decoded > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(golden_bodies_decode_in_pieces_of_any_size, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(golden_bodies_that_are_cut_short_are_refused, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(recorded_bodies_decode, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
 #include "codec/object.h"
 #include "unit/codec/describe.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const struct sl_text_limits limits = {
     .max_bytes = 1 << 20, .max_string = 1 << 12, .max_depth = 24};
@@ -22,9 +18,8 @@ static void assert_decodes(const char *text, const char *expected)
 
 /* ---- shapes ---- */
 
-static void one_object_is_a_manifest(void **state)
+TEST_THAT(one_object_is_a_manifest)
 {
-    (void)state;
     assert_decodes("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}",
                    "Node name=n\n");
     assert_decodes("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "Pod name=p\n");
@@ -32,9 +27,8 @@ static void one_object_is_a_manifest(void **state)
                    "Pod name=p\n");
 }
 
-static void a_list_of_kubectl_has_its_kind_before_or_after_its_items(void **state)
+TEST_THAT(a_list_of_kubectl_has_its_kind_before_or_after_its_items)
 {
-    (void)state;
     static const char *const result = "Node name=n\nPod name=p node=n\n";
     assert_decodes("{\"apiVersion\":\"v1\",\"items\":["
                    "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}},"
@@ -64,9 +58,8 @@ static void a_list_of_kubectl_has_its_kind_before_or_after_its_items(void **stat
                    result);
 }
 
-static void items_of_typed_lists_need_not_say_what_they_are(void **state)
+TEST_THAT(items_of_typed_lists_need_not_say_what_they_are)
 {
-    (void)state;
     assert_decodes("{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"continue\":\"\"},"
                    "\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"metadata\":{\"name\":\"b\"}}]}",
                    "Node name=a\nNode name=b\n");
@@ -78,18 +71,16 @@ static void items_of_typed_lists_need_not_say_what_they_are(void **state)
                    "Other ConfigMap\n");
 }
 
-static void a_list_may_be_empty(void **state)
+TEST_THAT(a_list_may_be_empty)
 {
-    (void)state;
     assert_decodes("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[]}", "");
     assert_decodes("apiVersion: v1\nitems: []\nkind: List\n", "");
     assert_decodes("apiVersion: v1\nkind: PodList\nitems: null\n", "");
     assert_decodes("apiVersion: v1\nkind: NodeList\n", "");
 }
 
-static void documents_come_one_after_another(void **state)
+TEST_THAT(documents_come_one_after_another)
 {
-    (void)state;
     assert_decodes("---\n"
                    "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
                    "---\n"
@@ -103,17 +94,15 @@ static void documents_come_one_after_another(void **state)
                    "Node name=n\nPod name=p\nPod name=q\n");
 }
 
-static void a_text_without_documents_has_no_objects(void **state)
+TEST_THAT(a_text_without_documents_has_no_objects)
 {
-    (void)state;
     assert_decodes("", "");
     assert_decodes("# only a comment\n", "");
     assert_decodes("---\n", "");
 }
 
-static void a_device_class_tells_its_extended_resource(void **state)
+TEST_THAT(a_device_class_tells_its_extended_resource)
 {
-    (void)state;
     assert_decodes("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\n"
                    "spec: {extendedResourceName: nvidia.com/gpu, selectors: [{cel: {}}]}\n",
                    "Other DeviceClass offers=nvidia.com/gpu\n");
@@ -128,9 +117,8 @@ static void a_device_class_tells_its_extended_resource(void **state)
                    "Other DeviceClass\n");
 }
 
-static void other_kinds_are_named_and_passed_over(void **state)
+TEST_THAT(other_kinds_are_named_and_passed_over)
 {
-    (void)state;
     assert_decodes("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":5,\"spec\":[],"
                    "\"items\":{}}",
                    "Other ConfigMap\n");
@@ -147,18 +135,16 @@ static void other_kinds_are_named_and_passed_over(void **state)
                    "");
 }
 
-static void a_node_or_pod_of_another_api_is_another_kind(void **state)
+TEST_THAT(a_node_or_pod_of_another_api_is_another_kind)
 {
-    (void)state;
     assert_decodes("apiVersion: example.com/v1\nkind: Node\nspec: []\n", "Other Node\n");
     assert_decodes("apiVersion: v1beta1\nkind: Pod\nmetadata: {name: p}\n", "Other Pod\n");
 }
 
 /* ---- kind after what it describes ---- */
 
-static void the_kind_may_come_last(void **state)
+TEST_THAT(the_kind_may_come_last)
 {
-    (void)state;
     assert_decodes("{\"status\":{\"allocatable\":{\"nvidia.com/gpu\":\"1\"}},\"spec\":"
                    "{\"unschedulable\":true},\"metadata\":{\"name\":\"n\"},\"apiVersion\":\"v1\","
                    "\"kind\":\"Node\"}",
@@ -168,9 +154,8 @@ static void the_kind_may_come_last(void **state)
                    "Pod name=p node=n phase=Running\n");
 }
 
-static void faults_count_once_the_kind_is_known_to_matter(void **state)
+TEST_THAT(faults_count_once_the_kind_is_known_to_matter)
 {
-    (void)state;
     assert_decodes("spec:\n  priority: high\nmetadata: {name: p}\nkind: Pod\napiVersion: v1\n",
                    "WrongType spec.priority: expected an integer, found a string (2:13)\n");
     assert_decodes("spec:\n  priority: high\nmetadata: {name: p}\nkind: Job\napiVersion: v1\n",
@@ -181,9 +166,8 @@ static void faults_count_once_the_kind_is_known_to_matter(void **state)
     assert_decodes("items: {}\nkind: Box\napiVersion: v1\n", "Other Box\n");
 }
 
-static void an_objects_faults_do_not_reach_the_next_one(void **state)
+TEST_THAT(an_objects_faults_do_not_reach_the_next_one)
 {
-    (void)state;
     assert_decodes("- 1\n", "WrongType expected an object, found an array (1:1)\n");
     assert_decodes(
         "spec: []\nkind: Job\napiVersion: v1\n---\nspec: {nodeName: a}\n"
@@ -197,9 +181,8 @@ static void an_objects_faults_do_not_reach_the_next_one(void **state)
 
 /* ---- faults ---- */
 
-static void an_object_must_say_what_it_is(void **state)
+TEST_THAT(an_object_must_say_what_it_is)
 {
-    (void)state;
     assert_decodes("{}", "BadField kind: is missing (1:1)\n");
     assert_decodes("\n\nmetadata: {name: p}\n", "BadField kind: is missing (3:1)\n");
     assert_decodes("kind: Pod\nmetadata: {name: p}\n", "BadField apiVersion: is missing (1:1)\n");
@@ -211,9 +194,8 @@ static void an_object_must_say_what_it_is(void **state)
     assert_decodes("kind: ''\n", "BadField kind: expected 1 to 63 bytes, found 0 (1:7)\n");
 }
 
-static void a_fault_in_a_list_has_the_items_number_and_its_line(void **state)
+TEST_THAT(a_fault_in_a_list_has_the_items_number_and_its_line)
 {
-    (void)state;
     assert_decodes("apiVersion: v1\n"
                    "items:\n"
                    "- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n"
@@ -243,9 +225,8 @@ static void a_fault_in_a_list_has_the_items_number_and_its_line(void **state)
                    "BadField items: is given twice (4:1)\n");
 }
 
-static void broken_text_is_an_error_with_its_place(void **state)
+TEST_THAT(broken_text_is_an_error_with_its_place)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *field;
@@ -274,9 +255,8 @@ static void broken_text_is_an_error_with_its_place(void **state)
     }
 }
 
-static void every_text_that_was_cut_short_is_refused(void **state)
+TEST_THAT(every_text_that_was_cut_short_is_refused)
 {
-    (void)state;
     const char *text = "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\","
                        "\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"},\"spec\":{\"priority\":12,"
                        "\"x\":\"\\u00e9\",\"y\":[true]}}]}";
@@ -291,9 +271,8 @@ static void every_text_that_was_cut_short_is_refused(void **state)
     sl_buf_free(&out);
 }
 
-static void nesting_length_and_strings_have_ceilings(void **state)
+TEST_THAT(nesting_length_and_strings_have_ceilings)
 {
-    (void)state;
     struct sl_buf text;
     struct sl_buf out;
     sl_buf_init(&text, 4 << 20);
@@ -332,9 +311,8 @@ static int count(void *context, const struct sl_object *object, struct sl_error 
     return 0;
 }
 
-static void a_lists_items_together_may_be_larger_than_one_object_may(void **state)
+TEST_THAT(a_lists_items_together_may_be_larger_than_one_object_may)
 {
-    (void)state;
     struct sl_text_limits large = limits;
     struct sl_error err = {0};
     struct sl_buf text;
@@ -361,9 +339,8 @@ static int refuse(void *context, const struct sl_object *object, struct sl_error
                : sl_error_set(err, SL_ERR_CONFLICT, "no room for %s", object->pod->name.s);
 }
 
-static void a_receiver_that_refuses_stops_the_reading_with_the_place(void **state)
+TEST_THAT(a_receiver_that_refuses_stops_the_reading_with_the_place)
 {
-    (void)state;
     const char *text = "apiVersion: v1\nkind: List\nitems:\n"
                        "- {apiVersion: v1, kind: Node, metadata: {name: n}}\n"
                        "- {apiVersion: v1, kind: Pod, metadata: {name: p}}\n"
@@ -379,9 +356,8 @@ static void a_receiver_that_refuses_stops_the_reading_with_the_place(void **stat
 
 /* ---- pieces ---- */
 
-static void json_may_come_in_pieces_of_any_size(void **state)
+TEST_THAT(json_may_come_in_pieces_of_any_size)
 {
-    (void)state;
     const char *text =
         "{\"apiVersion\":\"v1\",\"items\":[{\"apiVersion\":\"v1\",\"kind\":\"Node\","
         "\"metadata\":{\"name\":\"n\",\"annotations\":{\"sliced.dev/devices\":"
@@ -408,9 +384,8 @@ static void json_may_come_in_pieces_of_any_size(void **state)
     }
 }
 
-static void after_a_failure_every_call_fails_the_same_way(void **state)
+TEST_THAT(after_a_failure_every_call_fails_the_same_way)
 {
-    (void)state;
     struct sl_buf out;
     struct sl_error first = {0};
     struct sl_error later = {0};
@@ -428,9 +403,8 @@ static void after_a_failure_every_call_fails_the_same_way(void **state)
     sl_buf_free(&out);
 }
 
-static void nothing_at_all_is_no_json(void **state)
+TEST_THAT(nothing_at_all_is_no_json)
 {
-    (void)state;
     struct sl_error err = {0};
     struct sl_manifest *manifest = sl_manifest_new(&limits, describe_object, NULL);
     assert_non_null(manifest);
@@ -438,33 +412,4 @@ static void nothing_at_all_is_no_json(void **state)
     assert_int_equal(err.code, SL_ERR_SYNTAX);
     sl_manifest_free(manifest);
     sl_manifest_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_object_is_a_manifest),
-        cmocka_unit_test(a_list_of_kubectl_has_its_kind_before_or_after_its_items),
-        cmocka_unit_test(items_of_typed_lists_need_not_say_what_they_are),
-        cmocka_unit_test(a_list_may_be_empty),
-        cmocka_unit_test(documents_come_one_after_another),
-        cmocka_unit_test(a_text_without_documents_has_no_objects),
-        cmocka_unit_test(a_device_class_tells_its_extended_resource),
-        cmocka_unit_test(other_kinds_are_named_and_passed_over),
-        cmocka_unit_test(a_node_or_pod_of_another_api_is_another_kind),
-        cmocka_unit_test(the_kind_may_come_last),
-        cmocka_unit_test(faults_count_once_the_kind_is_known_to_matter),
-        cmocka_unit_test(an_objects_faults_do_not_reach_the_next_one),
-        cmocka_unit_test(an_object_must_say_what_it_is),
-        cmocka_unit_test(a_fault_in_a_list_has_the_items_number_and_its_line),
-        cmocka_unit_test(broken_text_is_an_error_with_its_place),
-        cmocka_unit_test(every_text_that_was_cut_short_is_refused),
-        cmocka_unit_test(nesting_length_and_strings_have_ceilings),
-        cmocka_unit_test(a_lists_items_together_may_be_larger_than_one_object_may),
-        cmocka_unit_test(a_receiver_that_refuses_stops_the_reading_with_the_place),
-        cmocka_unit_test(json_may_come_in_pieces_of_any_size),
-        cmocka_unit_test(after_a_failure_every_call_fails_the_same_way),
-        cmocka_unit_test(nothing_at_all_is_no_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

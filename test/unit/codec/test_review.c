@@ -2,11 +2,7 @@
 #include "codec/extender.h"
 #include "unit/codec/describe.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const struct sl_text_limits limits = {
     .max_bytes = 1 << 20, .max_string = 1 << 12, .max_depth = 32};
@@ -60,7 +56,7 @@ static const char *decode_file(const char *name, size_t chunk)
     "  toleration key=node.kubernetes.io/not-ready operator=Exists effect=NoExecute\n"
 #define REVIEW(uid, operation) "review uid=" uid " operation=" operation " version=v1 kind=Pod"
 
-static void golden_reviews_decode_in_pieces_of_any_size(void **state)
+TEST_THAT(golden_reviews_decode_in_pieces_of_any_size)
 {
     static const struct {
         const char *file;
@@ -79,7 +75,6 @@ static void golden_reviews_decode_in_pieces_of_any_size(void **state)
                     "Pod namespace=vision name=detect-day-7xk2p\n"},
     };
     static const size_t chunks[] = {0, 1, 2, 7, 1000};
-    (void)state;
     for (size_t i = 0; i < sizeof(goldens) / sizeof(goldens[0]); i++) {
         for (size_t c = 0; c < sizeof(chunks) / sizeof(chunks[0]); c++) {
             assert_string_equal(decode_file(goldens[i].file, chunks[c]), goldens[i].result);
@@ -89,7 +84,7 @@ static void golden_reviews_decode_in_pieces_of_any_size(void **state)
 
 #define HEAD "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\""
 
-static void faults_name_their_field(void **state)
+TEST_THAT(faults_name_their_field)
 {
     static const struct {
         const char *text;
@@ -112,28 +107,16 @@ static void faults_name_their_field(void **state)
         {HEAD ",\"request\":{\"uid\":\"u\"}}", "review uid=u\n"},
         {HEAD ",\"request\":{\"uid\":\"u\",\"object\":null}}", "review uid=u\n"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_string_equal(decode(cases[i].text, strlen(cases[i].text), 0), cases[i].result);
     }
 }
 
-static void any_owner_may_be_the_daemon_set(void **state)
+TEST_THAT(any_owner_may_be_the_daemon_set)
 {
     static const char text[] =
         HEAD ",\"request\":{\"uid\":\"u\",\"object\":{\"metadata\":{\"name\":\"p\","
              "\"ownerReferences\":[{\"kind\":\"Custom\"},{\"apiVersion\":\"apps/v1\","
              "\"kind\":\"DaemonSet\",\"controller\":true},{}]}}}}";
-    (void)state;
     assert_string_equal(decode(text, strlen(text), 0), "review uid=u\nPod name=p of a DaemonSet\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_reviews_decode_in_pieces_of_any_size),
-        cmocka_unit_test(faults_name_their_field),
-        cmocka_unit_test(any_owner_may_be_the_daemon_set),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Errors in Kubernetes' Status form, read back with another JSON library. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <jansson.h>
 
 #include "codec/status.h"
@@ -27,14 +23,13 @@ static const char *text_at(json_t *root, const char *key)
     return json_string_value(json_object_get(root, key));
 }
 
-static void a_status_has_reason_code_message_and_the_cause_with_its_place(void **state)
+TEST_THAT(a_status_has_reason_code_message_and_the_cause_with_its_place)
 {
     struct sl_error err = {.code = SL_ERR_TYPE,
                            .line = 3,
                            .column = 9,
                            .field = "Pod.spec.priority",
                            .message = "expected a number, found \"x\"\n"};
-    (void)state;
 
     json_t *root = written(400, &err, false);
 
@@ -56,10 +51,9 @@ static void a_status_has_reason_code_message_and_the_cause_with_its_place(void *
     json_decref(root);
 }
 
-static void a_verbs_status_has_the_key_error_too(void **state)
+TEST_THAT(a_verbs_status_has_the_key_error_too)
 {
     struct sl_error err = {.code = SL_ERR_LIMIT, .message = "too long"};
-    (void)state;
 
     json_t *root = written(413, &err, true);
 
@@ -69,9 +63,8 @@ static void a_verbs_status_has_the_key_error_too(void **state)
     json_decref(root);
 }
 
-static void every_error_has_a_status(void **state)
+TEST_THAT(every_error_has_a_status)
 {
-    (void)state;
     for (int code = SL_ERR_NONE; code <= SL_ERR_INTERNAL; code++) {
         unsigned status = sl_status_code((enum sl_error_code)code);
         assert_true(status >= 400 && status < 600);
@@ -79,14 +72,4 @@ static void every_error_has_a_status(void **state)
     }
     assert_int_equal(sl_status_code(SL_ERR_NOMEM), 503);
     assert_int_equal(sl_status_code(SL_ERR_SYNTAX), 400);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_status_has_reason_code_message_and_the_cause_with_its_place),
-        cmocka_unit_test(a_verbs_status_has_the_key_error_too),
-        cmocka_unit_test(every_error_has_a_status),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

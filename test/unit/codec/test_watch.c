@@ -2,11 +2,7 @@
 #include "codec/watch.h"
 #include "unit/codec/describe.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const struct sl_text_limits limits = {
     .max_bytes = 64 << 20, .max_string = 1 << 20, .max_depth = 64};
@@ -119,9 +115,8 @@ static void assert_watch(const char *text, const char *expected)
 
 /* ---- lists ---- */
 
-static void a_page_tells_each_object_and_where_it_goes_on(void **state)
+TEST_THAT(a_page_tells_each_object_and_where_it_goes_on)
 {
-    (void)state;
     assert_list("{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":"
                 "\"77\",\"continue\":\"abc\",\"remainingItemCount\":12},\"items\":["
                 "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"resourceVersion\":\"5\","
@@ -137,18 +132,16 @@ static void a_page_tells_each_object_and_where_it_goes_on(void **state)
         "+ Node name=a\n  allocatable nvidia.com/gpu =8\n  allocatable cpu =4\nend rv=7\n");
 }
 
-static void a_page_may_be_empty(void **state)
+TEST_THAT(a_page_may_be_empty)
 {
-    (void)state;
     assert_list("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}",
                 "end rv=1\n");
     assert_list("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":null}",
                 "end rv=1\n");
 }
 
-static void what_is_no_list_is_never_an_empty_one(void **state)
+TEST_THAT(what_is_no_list_is_never_an_empty_one)
 {
-    (void)state;
     assert_list("{}", "BadField List.kind: is missing (0:0)\n");
     assert_list("{\"kind\":\"PodList\",\"items\":[]}",
                 "BadField List.metadata.resourceVersion: is missing (0:0)\n");
@@ -161,9 +154,8 @@ static void what_is_no_list_is_never_an_empty_one(void **state)
                 "Syntax expected a value or ']', found the end of the text (0:0)\n");
 }
 
-static void a_bad_object_of_a_list_is_passed_over(void **state)
+TEST_THAT(a_bad_object_of_a_list_is_passed_over)
 {
-    (void)state;
     assert_list("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":["
                 "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"nodeName\":[{\"x\":1}]}},"
                 "{\"metadata\":{\"namespace\":\"q\"}},"
@@ -177,9 +169,8 @@ static void a_bad_object_of_a_list_is_passed_over(void **state)
 
 /* ---- watches ---- */
 
-static void a_watch_tells_each_event(void **state)
+TEST_THAT(a_watch_tells_each_event)
 {
-    (void)state;
     assert_watch("{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\","
                  "\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"}}}\n"
                  "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\","
@@ -192,18 +183,16 @@ static void a_watch_tells_each_event(void **state)
     assert_watch("", "");
 }
 
-static void the_type_may_come_after_the_object(void **state)
+TEST_THAT(the_type_may_come_after_the_object)
 {
-    (void)state;
     assert_watch("{\"object\":{\"metadata\":{\"name\":\"a\"}},\"type\":\"DELETED\"}"
                  "{\"object\":{\"status\":\"Failure\",\"code\":410,\"reason\":\"Expired\","
                  "\"kind\":\"Status\",\"message\":\"too old\"},\"type\":\"ERROR\"}",
                  "- Pod name=a\nerror code=410 reason=Expired message=too old\n");
 }
 
-static void an_error_carries_its_status(void **state)
+TEST_THAT(an_error_carries_its_status)
 {
-    (void)state;
     assert_watch("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\","
                  "\"metadata\":{},\"status\":\"Failure\",\"message\":\"too old resource version: "
                  "1 (2)\",\"reason\":\"Expired\",\"details\":{\"x\":[1]},\"code\":410}}\n",
@@ -211,9 +200,8 @@ static void an_error_carries_its_status(void **state)
     assert_watch("{\"type\":\"ERROR\",\"object\":{}}", "error\n");
 }
 
-static void a_bad_event_is_passed_over(void **state)
+TEST_THAT(a_bad_event_is_passed_over)
 {
-    (void)state;
     assert_watch(
         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"3\"},"
         "\"spec\":{\"containers\":{\"name\":1}}}}\n"
@@ -238,9 +226,8 @@ static void a_bad_event_is_passed_over(void **state)
         "+ Pod name=b\n");
 }
 
-static void a_deletion_needs_no_more_than_a_name(void **state)
+TEST_THAT(a_deletion_needs_no_more_than_a_name)
 {
-    (void)state;
     assert_watch(
         "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"spec\":5}}\n"
         "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":6},\"spec\":{}}}\n",
@@ -249,9 +236,8 @@ static void a_deletion_needs_no_more_than_a_name(void **state)
 }
 
 /* The API server ends each event with a line feed. */
-static void what_is_not_json_costs_its_own_line(void **state)
+TEST_THAT(what_is_not_json_costs_its_own_line)
 {
-    (void)state;
     assert_watch("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"}}}\n<html>",
                  "+ Pod name=b\nskipped : expected a value, found '<'\n");
     assert_watch("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\",}}}\n"
@@ -275,7 +261,7 @@ static void what_is_not_json_costs_its_own_line(void **state)
 /* ---- what users write ---- */
 
 /* Of each the pod is kept, and what it holds. */
-static void what_a_user_writes_costs_no_pod(void **state)
+TEST_THAT(what_a_user_writes_costs_no_pod)
 {
     static const struct {
         const char *meta; /* after the name */
@@ -305,7 +291,6 @@ static void what_a_user_writes_costs_no_pod(void **state)
     };
     char text[1024];
     char expected[1024];
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         (void)snprintf(
             text, sizeof(text),
@@ -332,11 +317,10 @@ static void put_deep(struct sl_buf *text, unsigned levels)
     }
 }
 
-static void what_is_skipped_may_be_of_any_depth(void **state)
+TEST_THAT(what_is_skipped_may_be_of_any_depth)
 {
     struct story story = {.stop_after = 0};
     struct sl_buf text;
-    (void)state;
     sl_buf_init(&story.out, 1 << 20);
     for (int form = SL_WATCH_LIST; form <= SL_WATCH_STREAM; form++) {
         bool list = form == SL_WATCH_LIST;
@@ -377,13 +361,12 @@ static int note_value(void *context, const struct sl_watch_item *item, struct sl
 }
 
 /* The core judges it: one that cannot be read is not one that is not there. */
-static void a_text_with_a_nul_is_kept_whole(void **state)
+TEST_THAT(a_text_with_a_nul_is_kept_whole)
 {
     static const char text[] = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"p\","
                                "\"annotations\":{\"sliced.dev/after\":\"a\\u0000b\"}}}}\n";
     struct sl_error err = {0};
     size_t len = 0;
-    (void)state;
     struct sl_watch *watch =
         sl_watch_new(SL_WATCH_STREAM, SL_OBJECT_POD, &limits, note_value, &len);
     assert_non_null(watch);
@@ -393,11 +376,10 @@ static void a_text_with_a_nul_is_kept_whole(void **state)
 }
 
 /* Everything there may be many of, before what matters. */
-static void many_of_anything_push_nothing_out(void **state)
+TEST_THAT(many_of_anything_push_nothing_out)
 {
     struct story story = {.stop_after = 0};
     struct sl_buf text;
-    (void)state;
     sl_buf_init(&story.out, 64 << 20);
     sl_buf_init(&text, 64 << 20);
     sl_buf_puts(&text, "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"p\",\"labels\":{");
@@ -471,12 +453,11 @@ static void put_fat_pod(struct sl_buf *text, const char *name, unsigned n)
     free(value);
 }
 
-static void of_an_object_that_is_too_large_a_part_is_passed_over(void **state)
+TEST_THAT(of_an_object_that_is_too_large_a_part_is_passed_over)
 {
     struct sl_buf list;
     struct sl_buf stream;
     struct story story = {.stop_after = 0};
-    (void)state;
     sl_buf_init(&story.out, 64 << 20);
     sl_buf_init(&list, 64 << 20);
     sl_buf_init(&stream, 64 << 20);
@@ -516,7 +497,7 @@ static void of_an_object_that_is_too_large_a_part_is_passed_over(void **state)
     sl_buf_free(&stream);
 }
 
-static void a_watch_may_be_longer_than_any_one_event(void **state)
+TEST_THAT(a_watch_may_be_longer_than_any_one_event)
 {
     static const char *const event = "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{"
                                      "\"resourceVersion\":\"1\"}}}\n";
@@ -524,7 +505,6 @@ static void a_watch_may_be_longer_than_any_one_event(void **state)
         .max_bytes = 100, .max_string = 100, .max_depth = 9};
     struct story story = {.stop_after = 0};
     struct sl_error err = {0};
-    (void)state;
     sl_buf_init(&story.out, 1 << 20);
     struct sl_watch *watch = sl_watch_new(SL_WATCH_STREAM, SL_OBJECT_POD, &small, tell, &story);
     assert_non_null(watch);
@@ -537,10 +517,9 @@ static void a_watch_may_be_longer_than_any_one_event(void **state)
     sl_buf_free(&story.out);
 }
 
-static void the_receiver_may_end_it(void **state)
+TEST_THAT(the_receiver_may_end_it)
 {
     struct story story = {.stop_after = 2};
-    (void)state;
     static const char *const text =
         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"}}}"
         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"c\"}}}";
@@ -555,9 +534,8 @@ static void the_receiver_may_end_it(void **state)
 
 /* ---- Jobs ---- */
 
-static void a_job_has_ended_by_its_last_conditions_alone(void **state)
+TEST_THAT(a_job_has_ended_by_its_last_conditions_alone)
 {
-    (void)state;
     assert_story(
         SL_WATCH_STREAM, SL_OBJECT_JOB,
         "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Job\",\"apiVersion\":\"batch/"
@@ -596,29 +574,4 @@ static void a_job_has_ended_by_its_last_conditions_alone(void **state)
         "\"9\"},\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"conditions\":[{\"type\":"
         "\"Complete\",\"status\":\"True\"}]}},{\"metadata\":{\"name\":\"b\"}}]}",
         "+ Job name=a complete\n+ Job name=b\nend rv=9\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_has_ended_by_its_last_conditions_alone),
-        cmocka_unit_test(a_page_tells_each_object_and_where_it_goes_on),
-        cmocka_unit_test(a_page_may_be_empty),
-        cmocka_unit_test(what_is_no_list_is_never_an_empty_one),
-        cmocka_unit_test(a_bad_object_of_a_list_is_passed_over),
-        cmocka_unit_test(a_watch_tells_each_event),
-        cmocka_unit_test(the_type_may_come_after_the_object),
-        cmocka_unit_test(an_error_carries_its_status),
-        cmocka_unit_test(a_bad_event_is_passed_over),
-        cmocka_unit_test(a_deletion_needs_no_more_than_a_name),
-        cmocka_unit_test(what_is_not_json_costs_its_own_line),
-        cmocka_unit_test(what_a_user_writes_costs_no_pod),
-        cmocka_unit_test(a_text_with_a_nul_is_kept_whole),
-        cmocka_unit_test(what_is_skipped_may_be_of_any_depth),
-        cmocka_unit_test(many_of_anything_push_nothing_out),
-        cmocka_unit_test(of_an_object_that_is_too_large_a_part_is_passed_over),
-        cmocka_unit_test(a_watch_may_be_longer_than_any_one_event),
-        cmocka_unit_test(the_receiver_may_end_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,10 @@
 #include "codec/write.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 static struct sl_buf buf;
 static struct sl_writer w;
@@ -35,9 +33,10 @@ static void assert_written(const char *expected)
     assert_memory_equal(buf.data, expected, buf.len);
 }
 
-static void puts_commas_and_colons(void **state)
+TEST_FIXTURE(setup, teardown)
+
+TEST_THAT(puts_commas_and_colons)
 {
-    (void)state;
     sl_write_object(&w);
     sl_write_key(&w, "a");
     sl_write_array(&w);
@@ -63,9 +62,8 @@ static void puts_commas_and_colons(void **state)
     assert_written("{\"a\":[1,true,false,null,[],{},\"x\",null],\"b\\n\":{\"c\":0.5},\"d\":\"\"}");
 }
 
-static void writes_the_extremes_of_integers(void **state)
+TEST_THAT(writes_the_extremes_of_integers)
 {
-    (void)state;
     sl_write_array(&w);
     sl_write_i64(&w, INT64_MIN);
     sl_write_i64(&w, 0);
@@ -74,9 +72,8 @@ static void writes_the_extremes_of_integers(void **state)
     assert_written("[-9223372036854775808,0,9223372036854775807]");
 }
 
-static void escapes_what_must_be_and_nothing_else(void **state)
+TEST_THAT(escapes_what_must_be_and_nothing_else)
 {
-    (void)state;
     sl_write_str(&w,
                  SL_STR("\"\\/\b\f\n\r\t\x01\x1f\x7f \xc3\xa4\xe2\x80\xa8\xf0\x9f\x98\x80<>&'"));
     assert_written("\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f "
@@ -84,32 +81,28 @@ static void escapes_what_must_be_and_nothing_else(void **state)
 }
 
 /* A terminal must not obey what a label holds. */
-static void escapes_what_must_not_be_shown(void **state)
+TEST_THAT(escapes_what_must_not_be_shown)
 {
-    (void)state;
     sl_write_str(&w, SL_STR("\xc2\x9b\xe2\x80\xae\xf3\xa0\x80\x81"));
     assert_written("\"\\u009b\\u202e\\udb40\\udc01\"");
 }
 
-static void writes_a_nul_as_an_escape(void **state)
+TEST_THAT(writes_a_nul_as_an_escape)
 {
-    (void)state;
     sl_write_str(&w, SL_STR("a\0b"));
     assert_written("\"a\\u0000b\"");
 }
 
-static void replaces_bytes_that_are_no_utf8(void **state)
+TEST_THAT(replaces_bytes_that_are_no_utf8)
 {
-    (void)state;
     sl_write_str(&w, SL_STR("a\xff"
                             "b\xc3"));
     assert_written("\"a\xef\xbf\xbd"
                    "b\xef\xbf\xbd\"");
 }
 
-static void writes_doubles_short_and_exact(void **state)
+TEST_THAT(writes_doubles_short_and_exact)
 {
-    (void)state;
     sl_write_array(&w);
     sl_write_double(&w, 0.1);
     sl_write_double(&w, 1.0 / 3.0);
@@ -123,9 +116,8 @@ static void writes_doubles_short_and_exact(void **state)
     assert_written("[0.1,0.3333333333333333,-2,1e+22,0,5e-324,null,null]");
 }
 
-static void reads_back_equal_for_random_doubles(void **state)
+TEST_THAT(reads_back_equal_for_random_doubles)
 {
-    (void)state;
     uint64_t bits = 1;
     for (int i = 0; i < 2000; i++) {
         double value;
@@ -154,9 +146,8 @@ static int compare(void *context, const struct sl_event *event, struct sl_error 
 }
 
 /* Of every length around the scanner's steps, with an escape at every place. */
-static void reads_back_equal_whatever_is_escaped_where(void **state)
+TEST_THAT(reads_back_equal_whatever_is_escaped_where)
 {
-    (void)state;
     const struct sl_text_limits limits = {.max_bytes = 9999, .max_string = 999, .max_depth = 1};
     static const char *const specials[] = {"\"", "\x01", "\n", "\xc3\xa4", "\xf0\x9f\x98\x80", ""};
     for (size_t i = 0; i < (size_t)6 * 70 * 70; i++) {
@@ -180,9 +171,8 @@ static void reads_back_equal_whatever_is_escaped_where(void **state)
     }
 }
 
-static void stops_at_the_maximum_and_says_so(void **state)
+TEST_THAT(stops_at_the_maximum_and_says_so)
 {
-    (void)state;
     for (size_t max = 0; max < 20; max++) {
         sl_buf_free(&buf);
         sl_buf_init(&buf, max);
@@ -196,22 +186,4 @@ static void stops_at_the_maximum_and_says_so(void **state)
         assert_int_equal(buf.failed, SL_BUF_FULL);
         assert_true(buf.len <= max);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(puts_commas_and_colons, setup, teardown),
-        cmocka_unit_test_setup_teardown(writes_the_extremes_of_integers, setup, teardown),
-        cmocka_unit_test_setup_teardown(escapes_what_must_be_and_nothing_else, setup, teardown),
-        cmocka_unit_test_setup_teardown(escapes_what_must_not_be_shown, setup, teardown),
-        cmocka_unit_test_setup_teardown(writes_a_nul_as_an_escape, setup, teardown),
-        cmocka_unit_test_setup_teardown(replaces_bytes_that_are_no_utf8, setup, teardown),
-        cmocka_unit_test_setup_teardown(writes_doubles_short_and_exact, setup, teardown),
-        cmocka_unit_test_setup_teardown(reads_back_equal_for_random_doubles, setup, teardown),
-        cmocka_unit_test_setup_teardown(reads_back_equal_whatever_is_escaped_where, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(stops_at_the_maximum_and_says_so, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,11 @@
 /* What the configuration says of plans. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "config/config.h"
+#include "unit/test.h"
 
-static void the_queue_s_keys_are_those_of_the_plan(void **state)
+TEST_THAT(the_queue_s_keys_are_those_of_the_plan)
 {
     struct sl_config config;
     struct sl_plan_config plan;
-    (void)state;
     sl_config_defaults(&config);
     config.queue.order = SL_ORDER_HRRN;
     config.queue.bound = 1300000;
@@ -34,11 +27,10 @@ static void the_queue_s_keys_are_those_of_the_plan(void **state)
     assert_int_equal(plan.autoscaler_pods, 3);
 }
 
-static void weights_that_an_override_leaves_open_are_those_of_the_order(void **state)
+TEST_THAT(weights_that_an_override_leaves_open_are_those_of_the_order)
 {
     struct sl_config config;
     struct sl_plan_config plan;
-    (void)state;
     sl_config_defaults(&config);
     config.queue.alpha = 5;
     config.queue.beta = 6;
@@ -56,13 +48,4 @@ static void weights_that_an_override_leaves_open_are_those_of_the_order(void **s
     assert_true(plan.override[1].of_priority);
     assert_int_equal(plan.override[1].weights.beta, 6);
     assert_int_equal(plan.override[1].weights.gamma, 70);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_queue_s_keys_are_those_of_the_plan),
-        cmocka_unit_test(weights_that_an_override_leaves_open_are_those_of_the_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The table of keys, printing, and the reference page. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -237,9 +233,8 @@ static void check_round_trip(const struct sl_config *config)
     sl_buf_free(&out);
 }
 
-static void what_is_printed_reads_back_to_the_same(void **state)
+TEST_THAT(what_is_printed_reads_back_to_the_same)
 {
-    (void)state;
     struct sl_config config;
     sl_config_defaults(&config);
     check_round_trip(&config);
@@ -249,9 +244,8 @@ static void what_is_printed_reads_back_to_the_same(void **state)
     }
 }
 
-static void every_key_has_a_section_a_help_and_a_good_default(void **state)
+TEST_THAT(every_key_has_a_section_a_help_and_a_good_default)
 {
-    (void)state;
     struct sl_config defaults;
     sl_config_defaults(&defaults);
     for (size_t i = 0; i < SL_KEYS; i++) {
@@ -279,9 +273,8 @@ static void every_key_has_a_section_a_help_and_a_good_default(void **state)
     }
 }
 
-static void every_list_has_a_help_and_fields_that_say_whether_they_must_be_there(void **state)
+TEST_THAT(every_list_has_a_help_and_fields_that_say_whether_they_must_be_there)
 {
-    (void)state;
     for (size_t i = 0; i < SL_KEY_LISTS; i++) {
         const struct sl_key_list *list = &sl_key_lists[i];
         assert_true(strlen(list->help) > 10);
@@ -309,9 +302,8 @@ static void set_weight(struct sl_config *config, const char *path)
     sl_key_set_number(&sl_keys[i], config, 77);
 }
 
-static void every_term_of_the_score_has_its_weights(void **state)
+TEST_THAT(every_term_of_the_score_has_its_weights)
 {
-    (void)state;
     for (int t = 0; t < SL_TERM_COUNT; t++) {
         const char *term = sl_term_name((enum sl_term)t);
         char path[64];
@@ -328,10 +320,9 @@ static void every_term_of_the_score_has_its_weights(void **state)
     }
 }
 
-static void only_keys_so_marked_need_a_restart(void **state)
+TEST_THAT(only_keys_so_marked_need_a_restart)
 {
     char kept[256];
-    (void)state;
     for (size_t i = 0; i < SL_KEYS; i++) {
         const struct sl_key *key = &sl_keys[i];
         struct sl_config old;
@@ -364,7 +355,7 @@ static void set_other(const struct sl_key *key, struct sl_config *config)
     }
 }
 
-static void a_reload_of_everything_changes_what_needs_no_restart_and_names_the_rest(void **state)
+TEST_THAT(a_reload_of_everything_changes_what_needs_no_restart_and_names_the_rest)
 {
     struct sl_config running;
     struct sl_config fresh;
@@ -372,7 +363,6 @@ static void a_reload_of_everything_changes_what_needs_no_restart_and_names_the_r
     char kept[8192];
     char cut[40];
     size_t expected = 0;
-    (void)state;
     sl_config_defaults(&running);
     sl_config_defaults(&fresh);
     for (size_t i = 0; i < SL_KEYS; i++) {
@@ -392,9 +382,8 @@ static void a_reload_of_everything_changes_what_needs_no_restart_and_names_the_r
 }
 
 /* What the schema takes is tried with helm, on the chart's values. */
-static void the_schema_names_every_key_and_list_once(void **state)
+TEST_THAT(the_schema_names_every_key_and_list_once)
 {
-    (void)state;
     struct sl_buf out;
     sl_buf_init(&out, 1 << 20);
     sl_config_schema(&out);
@@ -416,18 +405,4 @@ static void the_schema_names_every_key_and_list_once(void **state)
         assert_non_null(strstr(out.data, member));
     }
     sl_buf_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_printed_reads_back_to_the_same),
-        cmocka_unit_test(every_key_has_a_section_a_help_and_a_good_default),
-        cmocka_unit_test(every_list_has_a_help_and_fields_that_say_whether_they_must_be_there),
-        cmocka_unit_test(every_term_of_the_score_has_its_weights),
-        cmocka_unit_test(only_keys_so_marked_need_a_restart),
-        cmocka_unit_test(a_reload_of_everything_changes_what_needs_no_restart_and_names_the_rest),
-        cmocka_unit_test(the_schema_names_every_key_and_list_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

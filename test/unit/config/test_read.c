@@ -1,11 +1,7 @@
 /* Reading the configuration: what is taken, and what is said, and where, of what is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,9 +21,8 @@ static struct sl_config parsed(const char *text)
     return config;
 }
 
-static void a_file_with_nothing_but_its_kind_gives_the_defaults(void **state)
+TEST_THAT(a_file_with_nothing_but_its_kind_gives_the_defaults)
 {
-    (void)state;
     struct sl_config c = parsed(HEAD);
     assert_string_equal(c.server.listen, "127.0.0.1:8888");
     assert_int_equal(c.server.threads, 0);
@@ -57,9 +52,8 @@ static void a_file_with_nothing_but_its_kind_gives_the_defaults(void **state)
     assert_false(c.log.json);
 }
 
-static void every_kind_of_value_is_read(void **state)
+TEST_THAT(every_kind_of_value_is_read)
 {
-    (void)state;
     struct sl_config c = parsed("# a comment\n" HEAD "server:\n"
                                 "  listen: \"[::1]:0\"\n"
                                 "  threads: 8\n"
@@ -90,9 +84,8 @@ static void every_kind_of_value_is_read(void **state)
     assert_true(c.log.json);
 }
 
-static void sections_of_a_deployment_are_read(void **state)
+TEST_THAT(sections_of_a_deployment_are_read)
 {
-    (void)state;
     struct sl_config c =
         parsed(HEAD "server:\n  insecure: true\n  tls:\n    certFile: /etc/sliced/tls/tls.crt\n"
                     "    keyFile: /etc/sliced/tls/tls.key\n    clientCAFile: ca.crt\n"
@@ -122,9 +115,8 @@ static void sections_of_a_deployment_are_read(void **state)
     assert_int_equal(c.events.repeat_us, 60000000);
 }
 
-static void json_is_read_as_well(void **state)
+TEST_THAT(json_is_read_as_well)
 {
-    (void)state;
     struct sl_config c =
         parsed("{\"kind\": \"SlicedConfiguration\", \"apiVersion\": \"sliced.dev/v1alpha1\",\n"
                " \"server\": {\"threads\": 3, \"maxBodyBytes\": 4096}}\n");
@@ -167,9 +159,8 @@ static void check_errors(const struct error_case *cases, size_t n)
     }
 }
 
-static void a_wrong_value_is_told_with_place_and_expectation(void **state)
+TEST_THAT(a_wrong_value_is_told_with_place_and_expectation)
 {
-    (void)state;
     const struct error_case cases[] = {
         {HEAD "server:\n  threads: many\n", SL_ERR_TYPE, 4, 12, "server.threads",
          "found \"many\", expected an integer from 0 to 64"},
@@ -229,9 +220,8 @@ static void a_wrong_value_is_told_with_place_and_expectation(void **state)
     check_errors(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void lists_of_maps_are_read(void **state)
+TEST_THAT(lists_of_maps_are_read)
 {
-    (void)state;
     struct sl_config c = parsed(
         HEAD "queue:\n  enabled: true\n  gate: webhook\n  order: p\n  alpha: 0.25\n  gamma: 2\n"
              "  bound: 1.5\n  defaultTimeout: 24h\n  holdSeconds: 5\n"
@@ -266,9 +256,8 @@ static void lists_of_maps_are_read(void **state)
     assert_int_equal(c.queue.override[1].weights.gamma, 0);
 }
 
-static void the_queue_is_off_unless_it_is_asked_for(void **state)
+TEST_THAT(the_queue_is_off_unless_it_is_asked_for)
 {
-    (void)state;
     struct sl_config c = parsed(HEAD "queue:\n  limits:\n  headroom: []\n");
     assert_false(c.queue.enabled);
     assert_int_equal(c.queue.order, SL_ORDER_BOUNDED);
@@ -277,9 +266,8 @@ static void the_queue_is_off_unless_it_is_asked_for(void **state)
     assert_int_equal(c.queue.n_headrooms, 0);
 }
 
-static void an_error_in_a_list_is_told_with_the_entry(void **state)
+TEST_THAT(an_error_in_a_list_is_told_with_the_entry)
 {
-    (void)state;
     static const char line[] = "  - {maxTimeout: 1h, resource: r%02d}\n";
     char many[2048] = HEAD "queue:\n  limits:\n";
     for (int i = 0; i < SL_PLAN_RULES_MAX + 1; i++) {
@@ -321,9 +309,8 @@ static void an_error_in_a_list_is_told_with_the_entry(void **state)
     check_errors(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void an_unknown_key_is_told_with_the_nearest_known_one(void **state)
+TEST_THAT(an_unknown_key_is_told_with_the_nearest_known_one)
 {
-    (void)state;
     const struct error_case cases[] = {
         {HEAD "server:\n  thread: 4\n", SL_ERR_FIELD, 4, 3, "server.thread",
          "found an unknown key, expected perhaps \"server.threads\""},
@@ -357,9 +344,8 @@ static void an_unknown_key_is_told_with_the_nearest_known_one(void **state)
     check_errors(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void a_key_given_twice_is_refused(void **state)
+TEST_THAT(a_key_given_twice_is_refused)
 {
-    (void)state;
     const struct error_case cases[] = {
         {HEAD "server:\n  threads: 4\n  threads: 4\n", SL_ERR_FIELD, 5, 3, "server.threads",
          "found a second time, expected once (first on line 4)"},
@@ -370,9 +356,8 @@ static void a_key_given_twice_is_refused(void **state)
     check_errors(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void the_version_and_the_kind_must_be_there(void **state)
+TEST_THAT(the_version_and_the_kind_must_be_there)
 {
-    (void)state;
     const struct error_case cases[] = {
         {"", SL_ERR_FIELD, 1, 1, "apiVersion", "found nothing, expected sliced.dev/v1alpha1"},
         {"# only a comment\n", SL_ERR_FIELD, 1, 1, "apiVersion", "found nothing"},
@@ -391,9 +376,8 @@ static void the_version_and_the_kind_must_be_there(void **state)
     check_errors(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void values_that_contradict_each_other_are_refused(void **state)
+TEST_THAT(values_that_contradict_each_other_are_refused)
 {
-    (void)state;
     const struct error_case cases[] = {
         {HEAD "extender:\n  bindVerb: go\n  filterVerb: go\n", SL_ERR_FIELD, 5, 3,
          "extender.filterVerb",
@@ -498,9 +482,8 @@ static void values_that_contradict_each_other_are_refused(void **state)
     (void)parsed(HEAD "extender:\n  filterVerb: bind\n  bindVerb: filter\n");
 }
 
-static void what_is_not_yaml_is_told_with_its_place(void **state)
+TEST_THAT(what_is_not_yaml_is_told_with_its_place)
 {
-    (void)state;
     struct sl_config config;
     struct sl_error err = {0};
     const char *text = HEAD "server: {threads: 1\n";
@@ -509,9 +492,8 @@ static void what_is_not_yaml_is_told_with_its_place(void **state)
     assert_true(err.line >= 3);
 }
 
-static void a_file_that_is_too_long_is_refused(void **state)
+TEST_THAT(a_file_that_is_too_long_is_refused)
 {
-    (void)state;
     static char text[1024 * 1024 + 1];
     struct sl_config config;
     struct sl_error err = {0};
@@ -521,9 +503,8 @@ static void a_file_that_is_too_long_is_refused(void **state)
     assert_non_null(strstr(err.message, "test.yaml"));
 }
 
-static void a_file_is_loaded_and_a_missing_one_is_told(void **state)
+TEST_THAT(a_file_is_loaded_and_a_missing_one_is_told)
 {
-    (void)state;
     char path[] = "/tmp/sliced-config-XXXXXX";
     const char *text = HEAD "server:\n  threads: 7\n";
     struct sl_config config;
@@ -543,9 +524,8 @@ static void a_file_is_loaded_and_a_missing_one_is_told(void **state)
     assert_int_equal(config.server.threads, 7);
 }
 
-static void errors_are_described_like_a_compiler_does(void **state)
+TEST_THAT(errors_are_described_like_a_compiler_does)
 {
-    (void)state;
     char text[256];
     struct sl_error err = {0};
     struct sl_config config;
@@ -579,9 +559,8 @@ static void assert_warnings(const char *text, const char *expected)
     sl_buf_free(&all);
 }
 
-static void what_does_nothing_in_the_order_at_hand_is_warned_of(void **state)
+TEST_THAT(what_does_nothing_in_the_order_at_hand_is_warned_of)
 {
-    (void)state;
     assert_warnings(HEAD "queue:\n  order: sjf\n  bound: 2\n  overrides:\n"
                          "  - namespace: a\n    alpha: 5\n",
                     "f:5:3: queue.bound: has no effect: it is of the order bounded, and "
@@ -598,49 +577,21 @@ static void what_does_nothing_in_the_order_at_hand_is_warned_of(void **state)
                     "queue.order is sjf\n");
 }
 
-static void an_override_without_a_weight_is_warned_of(void **state)
+TEST_THAT(an_override_without_a_weight_is_warned_of)
 {
-    (void)state;
     assert_warnings(HEAD "queue:\n  order: p\n  overrides:\n  - {namespace: a, gamma: 0}\n"
                          "  - {namespace: b}\n",
                     "f:7:5: queue.overrides[1]: has no effect: it states none of alpha, beta, "
                     "gamma\n");
 }
 
-static void more_warnings_than_there_is_room_for_are_left_out(void **state)
+TEST_THAT(more_warnings_than_there_is_room_for_are_left_out)
 {
     static const char text[] = HEAD "queue: {order: p, overrides: [{}, {}, {}, {}, {}, {}, {}, {}, "
                                     "{}, {}]}\n";
     struct sl_config config;
     struct sl_config_warnings warnings;
-    (void)state;
     assert_int_equal(sl_config_parse("f", text, strlen(text), &config, &warnings, NULL), 0);
     assert_int_equal(config.queue.n_overrides, 10);
     assert_int_equal(warnings.n, SL_CONFIG_WARNINGS_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_with_nothing_but_its_kind_gives_the_defaults),
-        cmocka_unit_test(every_kind_of_value_is_read),
-        cmocka_unit_test(sections_of_a_deployment_are_read),
-        cmocka_unit_test(json_is_read_as_well),
-        cmocka_unit_test(a_wrong_value_is_told_with_place_and_expectation),
-        cmocka_unit_test(lists_of_maps_are_read),
-        cmocka_unit_test(the_queue_is_off_unless_it_is_asked_for),
-        cmocka_unit_test(an_error_in_a_list_is_told_with_the_entry),
-        cmocka_unit_test(an_unknown_key_is_told_with_the_nearest_known_one),
-        cmocka_unit_test(a_key_given_twice_is_refused),
-        cmocka_unit_test(the_version_and_the_kind_must_be_there),
-        cmocka_unit_test(values_that_contradict_each_other_are_refused),
-        cmocka_unit_test(what_is_not_yaml_is_told_with_its_place),
-        cmocka_unit_test(a_file_that_is_too_long_is_refused),
-        cmocka_unit_test(a_file_is_loaded_and_a_missing_one_is_told),
-        cmocka_unit_test(errors_are_described_like_a_compiler_does),
-        cmocka_unit_test(what_does_nothing_in_the_order_at_hand_is_warned_of),
-        cmocka_unit_test(an_override_without_a_weight_is_warned_of),
-        cmocka_unit_test(more_warnings_than_there_is_room_for_are_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Single values: durations, sizes, addresses, paths. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <string.h>
 
 #include "config/keys.h"
@@ -36,9 +32,8 @@ static void check_numbers(enum sl_key_type type, const struct number_case *cases
     }
 }
 
-static void durations_are_read_as_go_does(void **state)
+TEST_THAT(durations_are_read_as_go_does)
 {
-    (void)state;
     const struct number_case cases[] = {
         {"0", SL_VALUE_OK, 0},
         {"0s", SL_VALUE_OK, 0},
@@ -78,9 +73,8 @@ static void durations_are_read_as_go_does(void **state)
     check_numbers(SL_KEY_DURATION, cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void sizes_are_quantities_of_whole_bytes(void **state)
+TEST_THAT(sizes_are_quantities_of_whole_bytes)
 {
-    (void)state;
     const struct number_case cases[] = {
         {"64Mi", SL_VALUE_OK, 64 << 20}, {"65536", SL_VALUE_OK, 65536},
         {"1.5Ki", SL_VALUE_OK, 1536},    {"1k", SL_VALUE_OK, 1000},
@@ -92,9 +86,8 @@ static void sizes_are_quantities_of_whole_bytes(void **state)
     check_numbers(SL_KEY_SIZE, cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void integers_are_plain(void **state)
+TEST_THAT(integers_are_plain)
 {
-    (void)state;
     const struct number_case cases[] = {
         {"0", SL_VALUE_OK, 0},
         {"17", SL_VALUE_OK, 17},
@@ -120,9 +113,8 @@ static void check_texts(enum sl_key_type type, const char *const *texts, bool go
     }
 }
 
-static void addresses_are_checked(void **state)
+TEST_THAT(addresses_are_checked)
 {
-    (void)state;
     static const char *const good[] = {
         "127.0.0.1:8888", "0.0.0.0:0",    "[::1]:8888",           "[::]:65535",
         "[fe80::1:2]:1",  "localhost:80", "[::ffff:10.0.0.1]:80", NULL};
@@ -157,9 +149,8 @@ static void addresses_are_checked(void **state)
     assert_false(sl_value_text(&key, SL_STR("127.0.0.1\0:80")));
 }
 
-static void paths_and_verbs_are_checked(void **state)
+TEST_THAT(paths_and_verbs_are_checked)
 {
-    (void)state;
     static const char *const good_prefix[] = {"/scheduler", "/a/b-c_d.e~f/1", "/apis", NULL};
     static const char *const bad_prefix[] = {
         "",      "/",   "scheduler", "/a/",  "//a",     "/a//b",     "/a b",  "/a?b",
@@ -176,9 +167,8 @@ static void paths_and_verbs_are_checked(void **state)
     check_texts(SL_KEY_VERB, bad_verb, false);
 }
 
-static void files_and_names_of_objects_are_checked(void **state)
+TEST_THAT(files_and_names_of_objects_are_checked)
 {
-    (void)state;
     char longest[SL_CONFIG_TEXT_MAX];
     char too_long[SL_CONFIG_TEXT_MAX + 1];
     memset(longest, 'a', sizeof(longest));
@@ -206,9 +196,8 @@ static void files_and_names_of_objects_are_checked(void **state)
     assert_true(sl_value_text(&key, SL_STR("")));
 }
 
-static void printed_numbers_read_back_to_the_same(void **state)
+TEST_THAT(printed_numbers_read_back_to_the_same)
 {
-    (void)state;
     static const enum sl_key_type types[] = {SL_KEY_INTEGER, SL_KEY_SIZE, SL_KEY_DURATION};
     uint64_t random = 88172645463325252u;
     for (int i = 0; i < 30000; i++) {
@@ -231,18 +220,4 @@ static void printed_numbers_read_back_to_the_same(void **state)
         assert_int_equal(again, value);
         sl_buf_free(&out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_are_read_as_go_does),
-        cmocka_unit_test(sizes_are_quantities_of_whole_bytes),
-        cmocka_unit_test(integers_are_plain),
-        cmocka_unit_test(addresses_are_checked),
-        cmocka_unit_test(paths_and_verbs_are_checked),
-        cmocka_unit_test(files_and_names_of_objects_are_checked),
-        cmocka_unit_test(printed_numbers_read_back_to_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

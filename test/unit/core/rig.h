@@ -3,15 +3,11 @@
 #ifndef SLICED_TEST_RIG_H
 #define SLICED_TEST_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "sliced/fit.h"
+#include "unit/test.h"
 
 enum { RIG_PODS = 64, RIG_INSTANCES = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX };
 

@@ -4,15 +4,8 @@
 #ifndef SLICED_TEST_FAKE_API_H
 #define SLICED_TEST_FAKE_API_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kube/access/kubeconfig.h"
+#include "unit/test.h"
 
 struct fake_api;
 

@@ -1,13 +1,9 @@
 /* What pods and namespaces drew: kept by name, and bounded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "telemetry/accounts.h"
 #include "unit/lack.h"
+#include "unit/test.h"
 
 static bool charge(struct sl_accounts *accounts, const char *name, int64_t mj)
 {
@@ -19,10 +15,9 @@ static int64_t of(const struct sl_accounts *accounts, const char *name)
     return sl_accounts_read(accounts, sl_str_of(name));
 }
 
-static void charges_add_up(void **state)
+TEST_THAT(charges_add_up)
 {
     struct sl_accounts accounts = {.round = 1};
-    (void)state;
     assert_int_equal(of(&accounts, "a"), -1);
     assert_true(charge(&accounts, "a", 5));
     assert_true(charge(&accounts, "ab", 7));
@@ -34,10 +29,9 @@ static void charges_add_up(void **state)
     sl_accounts_free(&accounts);
 }
 
-static void a_charge_of_nothing_opens_no_account_but_keeps_one(void **state)
+TEST_THAT(a_charge_of_nothing_opens_no_account_but_keeps_one)
 {
     struct sl_accounts accounts = {.round = 1};
-    (void)state;
     assert_true(charge(&accounts, "idle", 0));
     assert_int_equal(of(&accounts, "idle"), -1);
     assert_true(charge(&accounts, "a", 5));
@@ -52,10 +46,9 @@ static void a_charge_of_nothing_opens_no_account_but_keeps_one(void **state)
 }
 
 /* Whoever may create namespaces cannot push out those who have pods. */
-static void only_who_is_gone_makes_room_when_it_is_needed(void **state)
+TEST_THAT(only_who_is_gone_makes_room_when_it_is_needed)
 {
     struct sl_accounts accounts = {.round = 1};
-    (void)state;
     assert_true(charge(&accounts, "gone", 1));
     assert_true(charge(&accounts, "here", 1));
     sl_accounts_close(&accounts, 2);
@@ -74,10 +67,9 @@ static void only_who_is_gone_makes_room_when_it_is_needed(void **state)
     sl_accounts_free(&accounts);
 }
 
-static void without_memory_nothing_is_charged(void **state)
+TEST_THAT(without_memory_nothing_is_charged)
 {
     struct sl_accounts accounts = {.round = 1};
-    (void)state;
     for (size_t i = 1; i <= 2; i++) {
         lack_arm(i, false);
         assert_false(charge(&accounts, "a", 1));
@@ -86,15 +78,4 @@ static void without_memory_nothing_is_charged(void **state)
     assert_int_equal(of(&accounts, "a"), -1);
     assert_true(charge(&accounts, "a", 1));
     sl_accounts_free(&accounts);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(charges_add_up),
-        cmocka_unit_test(a_charge_of_nothing_opens_no_account_but_keeps_one),
-        cmocka_unit_test(only_who_is_gone_makes_room_when_it_is_needed),
-        cmocka_unit_test(without_memory_nothing_is_charged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* Answers of Prometheus, as it writes them and as it must not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "told.h"
+#include "unit/test.h"
 
 #define SERIES(labels, samples)                                                                    \
     "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{\"metric\":{" labels \
@@ -50,9 +46,8 @@ static void says(const char *text, const char *expected)
     assert_string_equal(read_in(&told, text, 4096), expected);
 }
 
-static void samples_of_a_matrix_come_with_their_labels(void **state)
+TEST_THAT(samples_of_a_matrix_come_with_their_labels)
 {
-    (void)state;
     says(SERIES("\"__name__\":\"DCGM_FI_DEV_FB_USED\",\"Hostname\":\"n1\",\"gpu\":\"0\",\"UUID\":"
                 "\"GPU-a\","
                 "\"container\":\"x\",\"modelName\":\"T4\"",
@@ -62,9 +57,8 @@ static void samples_of_a_matrix_come_with_their_labels(void **state)
          "[  gpu   i3 1g.5gb]2:n2");
 }
 
-static void whatever_may_name_a_pod_comes(void **state)
+TEST_THAT(whatever_may_name_a_pod_comes)
 {
-    (void)state;
     says(SERIES("\"exported_pod\":\"train\",\"exported_namespace\":\"team\",\"pod\":\"exporter-x\","
                 "\"namespace\":\"gpu-operator\"",
                 ""),
@@ -79,9 +73,8 @@ static void whatever_may_name_a_pod_comes(void **state)
 }
 
 /* Labels of a pod must not crowd out the exporter's own unnoticed. */
-static void more_names_than_are_kept_are_said(void **state)
+TEST_THAT(more_names_than_are_kept_are_said)
 {
-    (void)state;
     says(SERIES(
              "\"pod\":\"a\",\"pod\":\"b\",\"pod\":\"c\",\"pod\":\"d\",\"pod\":\"e\",\"pod\":\"f\"",
              ""),
@@ -93,9 +86,8 @@ static void more_names_than_are_kept_are_said(void **state)
          "[  gpu   i  pod a pod b pod c pod d pod e pod f and more]");
 }
 
-static void samples_of_a_vector_too(void **state)
+TEST_THAT(samples_of_a_vector_too)
 {
-    (void)state;
     says("{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
          "{\"metric\":{\"gpu\":\"0\"},\"value\":[1.5,\"1\"]},"
          "{\"metric\":{\"gpu\":\"1\"},\"value\":[2,\"2\"]}]},\"warnings\":[\"w\"]}",
@@ -103,16 +95,15 @@ static void samples_of_a_vector_too(void **state)
     says("{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[]}}", "");
 }
 
-static void numbers_that_are_none_are_passed_over(void **state)
+TEST_THAT(numbers_that_are_none_are_passed_over)
 {
-    (void)state;
     says(SERIES("",
                 "[1,\"NaN\"],[2,\"+Inf\"],[3,\"-Inf\"],[4,\"x\"],[5,\"\"],[6,\"1e3\"],[7,\"12 \"]"),
          "[  gpu   i ] 6000000=1000");
     says(SERIES("", "[-1,\"1\"],[1e300,\"1\"],[7,\"-2\"]"), "[  gpu   i ] 7000000=-2");
 }
 
-static void numbers_are_read_as_the_c_library_reads_them(void **state)
+TEST_THAT(numbers_are_read_as_the_c_library_reads_them)
 {
     static const char *const texts[] = {"0",
                                         "7",
@@ -133,7 +124,6 @@ static void numbers_are_read_as_the_c_library_reads_them(void **state)
     char expected[1024] = "[  gpu   i ]";
     char text[2048];
     size_t len = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         len += (size_t)snprintf(samples + len, sizeof(samples) - len, "%s[%zu,\"%s\"]",
                                 i == 0 ? "" : ",", i, texts[i]);
@@ -144,34 +134,31 @@ static void numbers_are_read_as_the_c_library_reads_them(void **state)
     says(text, expected);
 }
 
-static void series_that_nobody_wants_cost_no_sample(void **state)
+TEST_THAT(series_that_nobody_wants_cost_no_sample)
 {
     struct told told = {.refuse = true};
-    (void)state;
     assert_string_equal(read_in(&told, SERIES("\"gpu\":\"7\"", "[1,\"1\"],[2,\"2\"]"), 5),
                         "[  gpu 7  i ]");
 }
 
-static void a_label_that_is_too_long_is_as_none(void **state)
+TEST_THAT(a_label_that_is_too_long_is_as_none)
 {
     char text[2048];
     char label[400];
-    (void)state;
     memset(label, 'a', sizeof(label) - 1);
     label[sizeof(label) - 1] = '\0';
     snprintf(text, sizeof(text), SERIES("\"gpu\":\"%s\"", "[1,\"1\"]"), label);
     says(text, "[  gpu   i ] 1000000=1");
 }
 
-static void what_prometheus_refuses_is_said(void **state)
+TEST_THAT(what_prometheus_refuses_is_said)
 {
-    (void)state;
     says("{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"parse error at 3\"}",
          "! Prometheus has no answer: parse error at 3");
     says("{\"data\":null}", "! Prometheus has no answer: it gives no reason");
 }
 
-static void other_shapes_are_errors(void **state)
+TEST_THAT(other_shapes_are_errors)
 {
     static const char *const texts[] = {
         "[]",
@@ -191,7 +178,6 @@ static void other_shapes_are_errors(void **state)
         "<html>",
         "",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct told told = {.refuse = false};
         const char *text = read_in(&told, texts[i], 3);
@@ -199,21 +185,4 @@ static void other_shapes_are_errors(void **state)
             fail_msg("%s was taken: %s", texts[i], text);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_of_a_matrix_come_with_their_labels),
-        cmocka_unit_test(whatever_may_name_a_pod_comes),
-        cmocka_unit_test(more_names_than_are_kept_are_said),
-        cmocka_unit_test(samples_of_a_vector_too),
-        cmocka_unit_test(numbers_that_are_none_are_passed_over),
-        cmocka_unit_test(numbers_are_read_as_the_c_library_reads_them),
-        cmocka_unit_test(series_that_nobody_wants_cost_no_sample),
-        cmocka_unit_test(a_label_that_is_too_long_is_as_none),
-        cmocka_unit_test(what_prometheus_refuses_is_said),
-        cmocka_unit_test(other_shapes_are_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

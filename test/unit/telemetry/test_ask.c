@@ -23,9 +23,8 @@ static void ask_first(void)
     rig_end();
 }
 
-static void prometheus_is_asked_for_the_past_once_nodes_and_pods_are_there(void **state)
+TEST_THAT(prometheus_is_asked_for_the_past_once_nodes_and_pods_are_there)
 {
-    (void)state;
     rig_begin();
     rig.config.telemetry.interval_us = SL_MINUTE_US;
     (void)snprintf(rig.config.telemetry.url, sizeof(rig.config.telemetry.url), "http://prometheus");
@@ -33,21 +32,11 @@ static void prometheus_is_asked_for_the_past_once_nodes_and_pods_are_there(void 
     assert_non_null(strstr(rig.call[0].path, "5B300s%5D"));
 }
 
-static void exporters_are_asked_once_nodes_and_pods_are_there(void **state)
+TEST_THAT(exporters_are_asked_once_nodes_and_pods_are_there)
 {
-    (void)state;
     rig_begin();
     rig.config.telemetry.interval_us = SL_HOUR_US;
     rig_ask_exporters();
     ask_first();
     assert_string_equal(rig.call[0].path, "http://n1:9400/metrics");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prometheus_is_asked_for_the_past_once_nodes_and_pods_are_there),
-        cmocka_unit_test(exporters_are_asked_once_nodes_and_pods_are_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,8 @@ static struct sl_usage_status status_now(void)
 
 /* ---- turns ---- */
 
-static void one_that_hangs_keeps_nobody_waiting(void **state)
+TEST_THAT(one_that_hangs_keeps_nobody_waiting)
 {
-    (void)state;
     begin_with(3);
     for (int i = 0; i < 9; i++) {
         assert_true(answer_well(1, 100 + i));
@@ -84,10 +83,9 @@ static void one_that_hangs_keeps_nobody_waiting(void **state)
     rig_end();
 }
 
-static void any_number_that_hang_leave_turns_to_one_that_answers(void **state)
+TEST_THAT(any_number_that_hang_leave_turns_to_one_that_answers)
 {
     enum { HANG = 200, GOOD = HANG };
-    (void)state;
     begin_with(HANG + 1);
     while (!answer_well(GOOD, 1)) { /* each of them takes a place once, for as long as it may */
         rig_pass(interval_us);
@@ -109,10 +107,9 @@ static void any_number_that_hang_leave_turns_to_one_that_answers(void **state)
 }
 
 /* Answers well every other time, and hangs in between. */
-static void who_answers_now_and_then_takes_no_turns_of_one_that_always_does(void **state)
+TEST_THAT(who_answers_now_and_then_takes_no_turns_of_one_that_always_does)
 {
     enum { FLAP = 200, GOOD = FLAP, AT_FIRST = 60 };
-    (void)state;
     begin_with(FLAP + 1);
     for (int i = 0; i < 2 * AT_FIRST; i++) {
         for (unsigned k = 0; k < FLAP; k++) {
@@ -125,9 +122,8 @@ static void who_answers_now_and_then_takes_no_turns_of_one_that_always_does(void
     rig_end();
 }
 
-static void one_that_was_slow_is_as_quick_as_others_once_it_answers(void **state)
+TEST_THAT(one_that_was_slow_is_as_quick_as_others_once_it_answers)
 {
-    (void)state;
     begin_with(2);
     rig_pass(timeout_us);
     rig_pass(interval_us);
@@ -140,9 +136,8 @@ static void one_that_was_slow_is_as_quick_as_others_once_it_answers(void **state
     rig_end();
 }
 
-static void a_node_that_is_gone_is_asked_no_more_and_a_new_one_soon(void **state)
+TEST_THAT(a_node_that_is_gone_is_asked_no_more_and_a_new_one_soon)
 {
-    (void)state;
     begin_with(2);
     assert_true(answer_well(0, 1));
     rig_hang_up(call_of(1));
@@ -173,10 +168,9 @@ static void live(int seconds, int mib)
     assert_int_equal(row_of("n0").measured.used_mib, mib);
 }
 
-static void after_a_clock_that_was_ahead_samples_count_at_once(void **state)
+TEST_THAT(after_a_clock_that_was_ahead_samples_count_at_once)
 {
     enum { AHEAD = 600 };
-    (void)state;
     begin_with(1);
     live(5, 1000);
     rig.ahead_us += AHEAD * SL_SECOND_US;
@@ -192,26 +186,11 @@ static void after_a_clock_that_was_ahead_samples_count_at_once(void **state)
     rig_end();
 }
 
-static void a_clock_that_was_ahead_at_the_start_keeps_no_energy_out(void **state)
+TEST_THAT(a_clock_that_was_ahead_at_the_start_keeps_no_energy_out)
 {
-    (void)state;
     begin_with(1);
     rig.ahead_us -= SL_HOUR_US;
     live(5, 1000);
     assert_true(row_of("n0").joules >= 200);
     rig_end();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_hangs_keeps_nobody_waiting),
-        cmocka_unit_test(any_number_that_hang_leave_turns_to_one_that_answers),
-        cmocka_unit_test(who_answers_now_and_then_takes_no_turns_of_one_that_always_does),
-        cmocka_unit_test(one_that_was_slow_is_as_quick_as_others_once_it_answers),
-        cmocka_unit_test(a_node_that_is_gone_is_asked_no_more_and_a_new_one_soon),
-        cmocka_unit_test(after_a_clock_that_was_ahead_samples_count_at_once),
-        cmocka_unit_test(a_clock_that_was_ahead_at_the_start_keeps_no_energy_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

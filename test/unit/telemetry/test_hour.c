@@ -29,10 +29,9 @@ static int64_t end_s(void)
     return strtoll(end + strlen("&end="), NULL, 10);
 }
 
-static void one_question_a_minute_is_asked_of_ones_own_series(void **state)
+TEST_THAT(one_question_a_minute_is_asked_of_ones_own_series)
 {
     struct sl_history history;
-    (void)state;
     struct sl_hour *hour = looked_at("job=sliced");
     assert_memory_equal(rig.call[0].path, "/api/v1/query_range?start=", 26);
     assert_non_null(
@@ -49,11 +48,10 @@ static void one_question_a_minute_is_asked_of_ones_own_series(void **state)
     sl_hour_free(hour);
 }
 
-static void samples_go_where_their_time_is(void **state)
+TEST_THAT(samples_go_where_their_time_is)
 {
     char text[1024];
     struct sl_history history;
-    (void)state;
     struct sl_hour *hour = looked_at("");
     int64_t end = end_s();
     (void)snprintf(text, sizeof(text),
@@ -79,14 +77,13 @@ static void samples_go_where_their_time_is(void **state)
     sl_hour_free(hour);
 }
 
-static void what_was_known_stays_when_an_answer_is_none(void **state)
+TEST_THAT(what_was_known_stays_when_an_answer_is_none)
 {
     static const char *const broken[] = {
         "<html>gateway</html>",
         "{\"status\":\"error\",\"error\":\"too many samples\"}",
         "{\"status\":\"success\",\"data\":{\"result\":[{\"metric\":{\"of\":\"running\"},",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
         struct sl_history history;
         struct sl_hour *hour = looked_at("");
@@ -96,14 +93,4 @@ static void what_was_known_stays_when_an_answer_is_none(void **state)
         assert_true(isnan(history.line[1].value[0]));
         sl_hour_free(hour);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_question_a_minute_is_asked_of_ones_own_series),
-        cmocka_unit_test(samples_go_where_their_time_is),
-        cmocka_unit_test(what_was_known_stays_when_an_answer_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,9 @@
 
 #define NOTHING "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[]}}"
 
-static void the_question_joins_all_lines_of_an_hour(void **state)
+TEST_THAT(the_question_joins_all_lines_of_an_hour)
 {
     struct sl_history history;
-    (void)state;
     rig_begin();
     (void)snprintf(rig.config.telemetry.own, sizeof(rig.config.telemetry.own), "job=a,team=b");
     struct sl_hour *hour = sl_hour_new(NULL, &rig.config);
@@ -31,10 +30,9 @@ static void the_question_joins_all_lines_of_an_hour(void **state)
     sl_hour_free(hour);
 }
 
-static void nothing_is_asked_once_nobody_looks(void **state)
+TEST_THAT(nothing_is_asked_once_nobody_looks)
 {
     struct sl_history history;
-    (void)state;
     rig_begin();
     struct sl_hour *hour = sl_hour_new(NULL, &rig.config);
     assert_non_null(hour);
@@ -49,13 +47,4 @@ static void nothing_is_asked_once_nobody_looks(void **state)
     assert_int_equal(rig.n_calls, 2);
     (void)rig_answer(&rig.call[0], NOTHING);
     sl_hour_free(hour);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_question_joins_all_lines_of_an_hour),
-        cmocka_unit_test(nothing_is_asked_once_nobody_looks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

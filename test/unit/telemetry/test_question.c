@@ -1,11 +1,8 @@
 /* What Prometheus is asked, and what its figures mean. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <math.h>
 
@@ -37,10 +34,9 @@ static struct sl_config plain(void)
     return config;
 }
 
-static void raw_samples_of_the_window_are_asked(void **state)
+TEST_THAT(raw_samples_of_the_window_are_asked)
 {
     struct sl_config config;
-    (void)state;
     sl_config_defaults(&config);
     asks(&config, 25,
          "/api/v1/query?query=%7B__name__%3D~%22DCGM_FI_DEV_FB_USED%7CDCGM_FI_DEV_GPU_UTIL%7C"
@@ -49,20 +45,18 @@ static void raw_samples_of_the_window_are_asked(void **state)
          "25s%5D");
 }
 
-static void metrics_without_a_name_are_left_out(void **state)
+TEST_THAT(metrics_without_a_name_are_left_out)
 {
     struct sl_config config = plain();
-    (void)state;
     asks(&config, 300, "/api/v1/query?query=%7B__name__%3D~%22used%22%7D%5B300s%5D");
     SET(config.telemetry.memory_used, "");
     SET(config.telemetry.busy_ratio, "job:busy_1");
     asks(&config, 1, "/api/v1/query?query=%7B__name__%3D~%22job%3Abusy_1%22%7D%5B1s%5D");
 }
 
-static void a_selector_narrows_it(void **state)
+TEST_THAT(a_selector_narrows_it)
 {
     struct sl_config config = plain();
-    (void)state;
     SET(config.telemetry.selector, "job=dcgm-exporter,cluster=a b");
     asks(&config, 1,
          "/api/v1/query?query=%7B__name__%3D~%22used%22%2Cjob%3D%22dcgm-exporter%22%2C"
@@ -73,10 +67,9 @@ static void a_selector_narrows_it(void **state)
 }
 
 /* The name stands in a regular expression in a text: what is no letter of a name is left out. */
-static void a_name_cannot_leave_its_place(void **state)
+TEST_THAT(a_name_cannot_leave_its_place)
 {
     struct sl_config config = plain();
-    (void)state;
     SET(config.telemetry.memory_used, ".*|us ed\\d}[1h]");
     asks(&config, 1, "/api/v1/query?query=%7B__name__%3D~%22usedd1h%22%7D%5B1s%5D");
 }
@@ -89,10 +82,9 @@ static bool reads(const struct sl_config *config, const char *name, enum sl_figu
            sl_question_value(kind, value) == expected;
 }
 
-static void figures_have_the_units_of_a_series(void **state)
+TEST_THAT(figures_have_the_units_of_a_series)
 {
     struct sl_config config;
-    (void)state;
     sl_config_defaults(&config);
     assert_true(reads(&config, "DCGM_FI_DEV_FB_USED", SL_FIGURE_USED, 4000.4, 4000));
     assert_true(reads(&config, "DCGM_FI_DEV_FB_USED", SL_FIGURE_USED, 0, 0));
@@ -103,10 +95,9 @@ static void figures_have_the_units_of_a_series(void **state)
     assert_true(reads(&config, "DCGM_FI_DEV_POWER_USAGE", SL_FIGURE_POWER, 73.4126, 73413));
 }
 
-static void memory_of_each_pod_is_asked_where_it_has_a_name(void **state)
+TEST_THAT(memory_of_each_pod_is_asked_where_it_has_a_name)
 {
     struct sl_config config = plain();
-    (void)state;
     SET(config.telemetry.pod_memory_used, "pod_mib");
     asks(&config, 1, "/api/v1/query?query=%7B__name__%3D~%22used%7Cpod_mib%22%7D%5B1s%5D");
     assert_true(reads(&config, "pod_mib", SL_FIGURE_POD_USED, 1500, 1500));
@@ -118,11 +109,10 @@ static void memory_of_each_pod_is_asked_where_it_has_a_name(void **state)
     assert_true(reads(&config, "used_bytes", SL_FIGURE_USED, 1048576, 1));
 }
 
-static void figures_out_of_range_are_none(void **state)
+TEST_THAT(figures_out_of_range_are_none)
 {
     static const double wrong[] = {-1, -0.001, 1e300, 2147483648.0};
     struct sl_config config;
-    (void)state;
     sl_config_defaults(&config);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_true(reads(&config, "DCGM_FI_DEV_FB_USED", SL_FIGURE_USED, wrong[i], -1));
@@ -134,22 +124,20 @@ static void figures_out_of_range_are_none(void **state)
     assert_true(reads(&config, "DCGM_FI_DEV_POWER_USAGE", SL_FIGURE_POWER, 10001, -1));
 }
 
-static void other_metrics_are_none_of_ours(void **state)
+TEST_THAT(other_metrics_are_none_of_ours)
 {
     struct sl_config config = plain();
     struct sl_figure_kind kind;
-    (void)state;
     assert_true(sl_question_kind(&config, "used", &kind));
     assert_false(sl_question_kind(&config, "used2", &kind));
     assert_false(sl_question_kind(&config, "DCGM_FI_DEV_FB_USED", &kind));
     assert_false(sl_question_kind(&config, "", &kind)); /* though some are configured as "" */
 }
 
-static void labels_of_nodes_are_read_in_their_order(void **state)
+TEST_THAT(labels_of_nodes_are_read_in_their_order)
 {
     struct sl_config config;
     struct sl_str label[SL_ANSWER_LABELS];
-    (void)state;
     sl_config_defaults(&config);
     sl_question_labels(config.telemetry.node_labels, label);
     assert_true(sl_str_eq(label[0], SL_STR("Hostname")));
@@ -161,20 +149,4 @@ static void labels_of_nodes_are_read_in_their_order(void **state)
     sl_question_labels(config.telemetry.node_labels, label);
     assert_true(sl_str_eq(label[0], SL_STR("node")));
     assert_int_equal(label[1].len, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(raw_samples_of_the_window_are_asked),
-        cmocka_unit_test(metrics_without_a_name_are_left_out),
-        cmocka_unit_test(a_selector_narrows_it),
-        cmocka_unit_test(a_name_cannot_leave_its_place),
-        cmocka_unit_test(figures_have_the_units_of_a_series),
-        cmocka_unit_test(memory_of_each_pod_is_asked_where_it_has_a_name),
-        cmocka_unit_test(figures_out_of_range_are_none),
-        cmocka_unit_test(other_metrics_are_none_of_ours),
-        cmocka_unit_test(labels_of_nodes_are_read_in_their_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

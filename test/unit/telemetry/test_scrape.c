@@ -1,14 +1,10 @@
 /* Pages of exporters, as dcgm-exporter writes them and as it must not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "telemetry/scrape.h"
 #include "told.h"
+#include "unit/test.h"
 
 #define NOW INT64_C(1700000000000000)
 
@@ -52,9 +48,8 @@ static void says(const char *text, const char *expected)
     assert_string_equal(read_in(&told, text, 1 << 20), expected);
 }
 
-static void samples_come_with_their_labels(void **state)
+TEST_THAT(samples_come_with_their_labels)
 {
-    (void)state;
     says("# HELP used Framebuffer memory used (in MiB).\n"
          "# TYPE used gauge\n"
          "used{gpu=\"0\",UUID=\"GPU-a\",modelName=\"Tesla T4\",Hostname=\"n\"} 4000\n"
@@ -63,50 +58,44 @@ static void samples_come_with_their_labels(void **state)
          "[used  gpu 0 GPU-a i ] 0=4000[used  gpu 1 GPU-b i7 1g.5gb] 0=500.5");
 }
 
-static void a_sample_may_bring_its_time(void **state)
+TEST_THAT(a_sample_may_bring_its_time)
 {
-    (void)state;
     says("used 1 1700000000123\nused{} 2 -1\nused 3 9223372036854775807\n",
          "[used  gpu   i ] 123000=1[used  gpu   i ][used  gpu   i ]");
 }
 
-static void numbers_that_are_none_are_passed_over(void **state)
+TEST_THAT(numbers_that_are_none_are_passed_over)
 {
-    (void)state;
     says("used NaN\nused +Inf\nused -Inf\nused x\nused -2e1\n",
          "[used  gpu   i ][used  gpu   i ][used  gpu   i ][used  gpu   i ][used  gpu   i ] 0=-20");
 }
 
-static void blanks_and_ends_of_lines_of_other_systems_do_not_matter(void **state)
+TEST_THAT(blanks_and_ends_of_lines_of_other_systems_do_not_matter)
 {
-    (void)state;
     says("\n \t\r\n  used\t{ gpu = \"0\" , UUID =\"x\" }  1\t\r\n  # more\n#\n",
          "[used  gpu 0 x i ] 0=1");
 }
 
-static void what_is_escaped_in_a_label_is_read(void **state)
+TEST_THAT(what_is_escaped_in_a_label_is_read)
 {
-    (void)state;
     says("used{gpu=\"a\\\"b\\\\c\\nd\",other=\"}\\\"\"} 1\n", "[used  gpu a\"b\\c\nd  i ] 0=1");
 }
 
-static void a_label_that_is_too_long_is_as_none(void **state)
+TEST_THAT(a_label_that_is_too_long_is_as_none)
 {
     char text[1024];
     char label[400];
-    (void)state;
     memset(label, 'a', sizeof(label) - 1);
     label[sizeof(label) - 1] = '\0';
     (void)snprintf(text, sizeof(text), "used{gpu=\"%s\",UUID=\"x\"} 1\n", label);
     says(text, "[used  gpu  x i ] 0=1");
 }
 
-static void comments_and_samples_of_any_length_are_passed_over(void **state)
+TEST_THAT(comments_and_samples_of_any_length_are_passed_over)
 {
     enum { LONG = 2 * SL_SCRAPE_LINE_MAX };
     static char text[LONG + 16];
     struct told told = {.begin_us = NOW};
-    (void)state;
     memset(text, 'x', LONG);
     text[0] = '#';
     (void)snprintf(text + LONG, sizeof(text) - LONG, "\nused 1\n");
@@ -118,22 +107,20 @@ static void comments_and_samples_of_any_length_are_passed_over(void **state)
 }
 
 /* Labels of pods stand behind the exporter's own. */
-static void of_labels_of_one_name_the_first_counts(void **state)
+TEST_THAT(of_labels_of_one_name_the_first_counts)
 {
-    (void)state;
     says("used{gpu=\"0\",UUID=\"x\",gpu=\"3\",UUID=\"y\",__name__=\"busy\"} 1\n",
          "[used  gpu 0 x i ] 0=1");
 }
 
 /* A pod's label "pod" stands before the exporter's own. */
-static void all_names_of_a_pod_come(void **state)
+TEST_THAT(all_names_of_a_pod_come)
 {
-    (void)state;
     says("used{gpu=\"0\",pod=\"victim\",container=\"c\",pod=\"own\"} 1\n",
          "[used  gpu 0  i  pod victim pod own] 0=1");
 }
 
-static void what_is_no_page_is_an_error(void **state)
+TEST_THAT(what_is_no_page_is_an_error)
 {
     static const char *const texts[] = {
         "<html><body>Sign in</body></html>\n",
@@ -151,7 +138,6 @@ static void what_is_no_page_is_an_error(void **state)
         "used 1 now\n",
         "1used 1\n",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct told told = {.begin_us = NOW};
         const char *text = read_in(&told, texts[i], 3);
@@ -162,28 +148,25 @@ static void what_is_no_page_is_an_error(void **state)
 }
 
 /* 40 may be the beginning of 4000. */
-static void a_line_that_is_cut_does_not_count(void **state)
+TEST_THAT(a_line_that_is_cut_does_not_count)
 {
-    (void)state;
     says("used 1\nused 40", "[used  gpu   i ] 0=1! the page is cut in line 2");
 }
 
-static void a_page_of_something_else_is_said(void **state)
+TEST_THAT(a_page_of_something_else_is_said)
 {
-    (void)state;
     says("", "! the page has none of the metrics of telemetry.metrics");
     says("node_cpu_seconds_total{cpu=\"0\"} 1\n",
          "! the page has none of the metrics of telemetry.metrics");
 }
 
-static void a_page_without_end_is_given_up(void **state)
+TEST_THAT(a_page_without_end_is_given_up)
 {
     const struct sl_answer_options options = {.series = told_series, .sample = told_sample};
     struct sl_scrape *scrape = sl_scrape_new(&options, is_wanted);
     struct sl_error err = {0};
     char line[1024];
     size_t fed = 0;
-    (void)state;
     assert_non_null(scrape);
     memset(line, 'x', sizeof(line));
     line[0] = '#';
@@ -194,24 +177,4 @@ static void a_page_without_end_is_given_up(void **state)
     }
     assert_int_equal(err.code, SL_ERR_LIMIT);
     sl_scrape_free(scrape);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_come_with_their_labels),
-        cmocka_unit_test(a_sample_may_bring_its_time),
-        cmocka_unit_test(numbers_that_are_none_are_passed_over),
-        cmocka_unit_test(blanks_and_ends_of_lines_of_other_systems_do_not_matter),
-        cmocka_unit_test(what_is_escaped_in_a_label_is_read),
-        cmocka_unit_test(a_label_that_is_too_long_is_as_none),
-        cmocka_unit_test(comments_and_samples_of_any_length_are_passed_over),
-        cmocka_unit_test(of_labels_of_one_name_the_first_counts),
-        cmocka_unit_test(all_names_of_a_pod_come),
-        cmocka_unit_test(what_is_no_page_is_an_error),
-        cmocka_unit_test(a_line_that_is_cut_does_not_count),
-        cmocka_unit_test(a_page_of_something_else_is_said),
-        cmocka_unit_test(a_page_without_end_is_given_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static void told(const char *labels)
     (void)rig_tick();
 }
 
-static void a_series_is_of_the_node_that_has_the_pod_where_labels_name_several(void **state)
+TEST_THAT(a_series_is_of_the_node_that_has_the_pod_where_labels_name_several)
 {
     static const struct {
         const char *labels, *node; /* NULL: of none */
@@ -99,7 +99,6 @@ static void a_series_is_of_the_node_that_has_the_pod_where_labels_name_several(v
          "\"exported_namespace\":\"other\"",
          NULL},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char labels[256];
         struct sl_usage_row row[4];
@@ -125,7 +124,7 @@ static void a_series_is_of_the_node_that_has_the_pod_where_labels_name_several(v
 }
 
 /* Prometheus puts the name of the exporter's own pod beside; an exporter knows no such name. */
-static void one_name_beside_the_pods_is_the_exporters_own_with_prometheus_alone(void **state)
+TEST_THAT(one_name_beside_the_pods_is_the_exporters_own_with_prometheus_alone)
 {
     static const struct {
         const char *labels;
@@ -147,7 +146,6 @@ static void one_name_beside_the_pods_is_the_exporters_own_with_prometheus_alone(
          false},
     };
     struct sl_usage_row row;
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char labels[512];
         begin("http://prometheus");
@@ -176,10 +174,9 @@ static void one_name_beside_the_pods_is_the_exporters_own_with_prometheus_alone(
 }
 
 /* Otherwise a pod that calls its label GPU_I_ID hides the GPU that it leaves idle. */
-static void an_instance_counts_where_the_node_may_have_some(void **state)
+TEST_THAT(an_instance_counts_where_the_node_may_have_some)
 {
     struct sl_usage_row row;
-    (void)state;
     for (int i = 0; i < 2; i++) {
         begin("http://prometheus");
         put_node(rig.store, sliced_node("m0", 4));
@@ -192,9 +189,8 @@ static void an_instance_counts_where_the_node_may_have_some(void **state)
     }
 }
 
-static void who_shares_idles_by_name_only_where_all_who_share_are_named(void **state)
+TEST_THAT(who_shares_idles_by_name_only_where_all_who_share_are_named)
 {
-    (void)state;
     for (int others = 0; others < 2; others++) {
         begin("http://prometheus");
         put_node(rig.store, shared_node("s0"));
@@ -207,15 +203,4 @@ static void who_shares_idles_by_name_only_where_all_who_share_are_named(void **s
         assert_int_equal(stats_of().idle_pods, others == 0);
         rig_end();
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_series_is_of_the_node_that_has_the_pod_where_labels_name_several),
-        cmocka_unit_test(one_name_beside_the_pods_is_the_exporters_own_with_prometheus_alone),
-        cmocka_unit_test(an_instance_counts_where_the_node_may_have_some),
-        cmocka_unit_test(who_shares_idles_by_name_only_where_all_who_share_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

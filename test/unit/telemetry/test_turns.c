@@ -53,9 +53,8 @@ static bool answers(const char *url)
     return call != NULL;
 }
 
-static void nodes_without_an_address_take_no_place(void **state)
+TEST_THAT(nodes_without_an_address_take_no_place)
 {
-    (void)state;
     begin("http://{address}:9400/metrics", 3);
     for (int i = 0; i < SL_EXPORTERS_AT_ONCE; i++) {
         assert_true(answers(URL_OF_WELL));
@@ -71,12 +70,11 @@ static void nodes_without_an_address_take_no_place(void **state)
 }
 
 /* All others hang: whoever stays among the slow has a turn in half a minute or so. */
-static void one_that_was_slow_once_is_asked_in_each_interval_again(void **state)
+TEST_THAT(one_that_was_slow_once_is_asked_in_each_interval_again)
 {
     enum { HANG = 150, ROUNDS = 400, ALWAYS = 20 };
     const char *const url = "http://n200:9400/metrics";
     int in_a_row = 0;
-    (void)state;
     begin("http://{node}:9400/metrics", HANG);
     for (int i = 0; call_to(url) == NULL; i++) {
         assert_true(i < ROUNDS);
@@ -89,13 +87,4 @@ static void one_that_was_slow_once_is_asked_in_each_interval_again(void **state)
         rig_pass(SL_SECOND_US);
     }
     rig_end();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_without_an_address_take_no_place),
-        cmocka_unit_test(one_that_was_slow_once_is_asked_in_each_interval_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

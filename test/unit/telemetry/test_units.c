@@ -1,13 +1,9 @@
 /* The units of which something was measured: found again, bounded, and forgotten. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "telemetry/units.h"
+#include "unit/test.h"
 
 enum { WINDOW = 4, SILENT = 90 };
 
@@ -52,10 +48,9 @@ static void put_sample(struct sl_unit *unit, int64_t at_us)
     assert_true(sl_series_put(&unit->series, at_us, SL_FIGURE_USED, 1));
 }
 
-static void a_unit_is_found_again(void **state)
+TEST_THAT(a_unit_is_found_again)
 {
     struct sl_units units = units_of(10);
-    (void)state;
     struct sl_unit *gpu = unit_of(&units, "n1", 0, -1);
     struct sl_unit *instance = unit_of(&units, "n1", 0, 3);
     struct sl_unit *other = unit_of(&units, "n2", 0, -1);
@@ -71,13 +66,12 @@ static void a_unit_is_found_again(void **state)
     assert_int_equal(units.n, 0);
 }
 
-static void numbers_out_of_range_make_no_unit(void **state)
+TEST_THAT(numbers_out_of_range_make_no_unit)
 {
     static const int64_t wrong[][2] = {
         {-1, -1},   {-2, -1},       {SL_NODE_DEVICES_MAX, -1}, {INT64_MAX, -1}, {0, -2},
         {0, 32768}, {0, INT64_MAX}, {INT64_MIN, INT64_MIN}};
     struct sl_units units = units_of(10);
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_null(unit_of(&units, "n1", wrong[i][0], wrong[i][1]));
     }
@@ -87,10 +81,9 @@ static void numbers_out_of_range_make_no_unit(void **state)
     sl_units_free(&units);
 }
 
-static void no_more_than_the_ceiling_are_kept(void **state)
+TEST_THAT(no_more_than_the_ceiling_are_kept)
 {
     struct sl_units units = units_of(2);
-    (void)state;
     assert_non_null(unit_of(&units, "n1", 0, -1));
     assert_non_null(unit_of(&units, "n2", 0, -1));
     size_t bytes = sl_units_bytes(&units);
@@ -122,11 +115,10 @@ static struct sl_node *cut_node(void)
     return &node;
 }
 
-static void a_node_has_no_more_gpus_and_instances_than_it_can_have(void **state)
+TEST_THAT(a_node_has_no_more_gpus_and_instances_than_it_can_have)
 {
     struct sl_units units = units_of(1000);
     const struct sl_node *node = cut_node();
-    (void)state;
     for (int i = 0; i < 20; i++) {
         assert_int_equal(tell(&units, node, 1000, 0, i, "1g.6gb"), i < 4); /* of an A30 */
         assert_int_equal(tell(&units, node, 1000, i, -1, ""), i < 2);
@@ -136,11 +128,10 @@ static void a_node_has_no_more_gpus_and_instances_than_it_can_have(void **state)
     sl_units_free(&units);
 }
 
-static void what_the_node_is_known_to_have_takes_the_place_of_what_was_invented(void **state)
+TEST_THAT(what_the_node_is_known_to_have_takes_the_place_of_what_was_invented)
 {
     struct sl_units units = units_of(1000);
     const struct sl_node *node = cut_node();
-    (void)state;
     assert_true(tell(&units, node, 1000, 40, -1, ""));
     assert_true(tell(&units, node, 1000, 41, 3, "1g.6gb"));
     for (int i = 0; i < 4; i++) {
@@ -162,11 +153,10 @@ static void what_the_node_is_known_to_have_takes_the_place_of_what_was_invented(
     sl_units_free(&units);
 }
 
-static void a_silent_unit_loses_its_place_to_one_that_is_told_of(void **state)
+TEST_THAT(a_silent_unit_loses_its_place_to_one_that_is_told_of)
 {
     struct sl_units units = units_of(1000);
     const struct sl_node *node = cut_node();
-    (void)state;
     for (int i = 0; i < 4; i++) {
         assert_true(tell(&units, node, 1000 + i, 0, i, "1g.6gb"));
     }
@@ -178,11 +168,10 @@ static void a_silent_unit_loses_its_place_to_one_that_is_told_of(void **state)
 }
 
 /* The node's labels say nothing. */
-static void gpus_of_an_unknown_node_are_found_beside_invented_instances(void **state)
+TEST_THAT(gpus_of_an_unknown_node_are_found_beside_invented_instances)
 {
     struct sl_units units = units_of(1000);
     const struct sl_node node = {.name = "n1"};
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         (void)tell(&units, &node, 1000, i % SL_NODE_DEVICES_MAX, i, "1g.5gb");
     }
@@ -194,10 +183,9 @@ static void gpus_of_an_unknown_node_are_found_beside_invented_instances(void **s
     sl_units_free(&units);
 }
 
-static void one_node_takes_not_all_places(void **state)
+TEST_THAT(one_node_takes_not_all_places)
 {
     struct sl_units units = units_of(1000);
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         (void)unit_of(&units, "lies", i % SL_NODE_DEVICES_MAX, i);
     }
@@ -207,10 +195,9 @@ static void one_node_takes_not_all_places(void **state)
     sl_units_free(&units);
 }
 
-static void a_gpu_is_found_by_uuid_where_both_say_one_else_by_index(void **state)
+TEST_THAT(a_gpu_is_found_by_uuid_where_both_say_one_else_by_index)
 {
     struct sl_units units = units_of(10);
-    (void)state;
     struct sl_unit *first = unit_of(&units, "n1", 0, -1);
     struct sl_unit *second = unit_of(&units, "n1", 1, -1);
     struct sl_unit *instance = unit_of(&units, "n1", 1, 2);
@@ -235,10 +222,9 @@ static struct sl_usage_names names_of(struct sl_unit *unit)
     return row.names;
 }
 
-static void every_pod_that_a_unit_names_is_kept_until_it_is_long_unnamed(void **state)
+TEST_THAT(every_pod_that_a_unit_names_is_kept_until_it_is_long_unnamed)
 {
     struct sl_units units = units_of(10);
-    (void)state;
     struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
     put_sample(unit, 1000);
     (void)sl_unit_name(unit, 7, 900, 100); /* series come one after the other */
@@ -256,10 +242,9 @@ static void every_pod_that_a_unit_names_is_kept_until_it_is_long_unnamed(void **
     sl_units_free(&units);
 }
 
-static void names_take_no_more_than_their_places(void **state)
+TEST_THAT(names_take_no_more_than_their_places)
 {
     struct sl_units units = units_of(10);
-    (void)state;
     struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
     put_sample(unit, 1000);
     for (uint64_t pod = 1; pod <= SL_USAGE_NAMES_MAX; pod++) {
@@ -279,10 +264,9 @@ static void names_take_no_more_than_their_places(void **state)
     sl_units_free(&units);
 }
 
-static void what_a_pod_uses_is_kept_as_long_as_its_name(void **state)
+TEST_THAT(what_a_pod_uses_is_kept_as_long_as_its_name)
 {
     struct sl_units units = units_of(10);
-    (void)state;
     struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
     put_sample(unit, 1000);
     assert_non_null(sl_unit_name(unit, 7, 1000, 100));
@@ -301,10 +285,9 @@ static void what_a_pod_uses_is_kept_as_long_as_its_name(void **state)
 }
 
 /* Pods may tell what they like of others: that puts nobody on the GPU, and nobody off it. */
-static void what_is_told_of_pods_names_nobody(void **state)
+TEST_THAT(what_is_told_of_pods_names_nobody)
 {
     struct sl_units units = units_of(10);
-    (void)state;
     struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
     put_sample(unit, 1000);
     for (uint64_t pod = 1; pod <= SL_USAGE_NAMES_MAX + 1; pod++) {
@@ -325,10 +308,9 @@ static void what_is_told_of_pods_names_nobody(void **state)
     sl_units_free(&units);
 }
 
-static void units_without_young_samples_are_forgotten(void **state)
+TEST_THAT(units_without_young_samples_are_forgotten)
 {
     struct sl_units units = units_of(10);
-    (void)state;
     put_sample(unit_of(&units, "n1", 0, -1), 100);
     put_sample(unit_of(&units, "n1", 1, -1), 200);
     put_sample(unit_of(&units, "n2", 0, -1), 100);
@@ -348,10 +330,9 @@ static void units_without_young_samples_are_forgotten(void **state)
 }
 
 /* More use than was asked for stays known for as long as the node is there. */
-static void a_unit_of_which_more_is_used_than_asked_is_kept(void **state)
+TEST_THAT(a_unit_of_which_more_is_used_than_asked_is_kept)
 {
     struct sl_units units = units_of(10);
-    (void)state;
     struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
     put_sample(unit, 100);
     unit->measured.over_mib = 8000;
@@ -366,11 +347,10 @@ static void a_unit_of_which_more_is_used_than_asked_is_kept(void **state)
 }
 
 /* The clock was ten minutes ahead, and is set right: nothing may be blind until it is as late. */
-static void after_a_clock_that_was_ahead_all_begins_anew(void **state)
+TEST_THAT(after_a_clock_that_was_ahead_all_begins_anew)
 {
     enum { NOW = 1000, FUTURE = 5, AHEAD = 600 };
     struct sl_units units = units_of(10);
-    (void)state;
     struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
     put_sample(unit, NOW - 1);
     for (int at = NOW; at < NOW + WINDOW - 1; at++) {
@@ -399,27 +379,4 @@ static void after_a_clock_that_was_ahead_all_begins_anew(void **state)
     assert_int_equal(names_of(unit).n, 0);
     assert_false(names_of(unit).crowded);
     sl_units_free(&units);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_unit_is_found_again),
-        cmocka_unit_test(numbers_out_of_range_make_no_unit),
-        cmocka_unit_test(no_more_than_the_ceiling_are_kept),
-        cmocka_unit_test(one_node_takes_not_all_places),
-        cmocka_unit_test(a_node_has_no_more_gpus_and_instances_than_it_can_have),
-        cmocka_unit_test(what_the_node_is_known_to_have_takes_the_place_of_what_was_invented),
-        cmocka_unit_test(a_silent_unit_loses_its_place_to_one_that_is_told_of),
-        cmocka_unit_test(gpus_of_an_unknown_node_are_found_beside_invented_instances),
-        cmocka_unit_test(a_gpu_is_found_by_uuid_where_both_say_one_else_by_index),
-        cmocka_unit_test(every_pod_that_a_unit_names_is_kept_until_it_is_long_unnamed),
-        cmocka_unit_test(names_take_no_more_than_their_places),
-        cmocka_unit_test(what_a_pod_uses_is_kept_as_long_as_its_name),
-        cmocka_unit_test(what_is_told_of_pods_names_nobody),
-        cmocka_unit_test(units_without_young_samples_are_forgotten),
-        cmocka_unit_test(a_unit_of_which_more_is_used_than_asked_is_kept),
-        cmocka_unit_test(after_a_clock_that_was_ahead_all_begins_anew),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* Base64 against RFC 4648's own vectors, and a round trip. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/base64.h"
 
 static const char *const vectors[][2] = {
@@ -17,9 +12,8 @@ static const char *const vectors[][2] = {
     {"foobar", "Zm9vYmFy"},
 };
 
-static void base64_is_that_of_rfc_4648(void **state)
+TEST_THAT(base64_is_that_of_rfc_4648)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
         struct sl_arena arena;
         struct sl_error err;
@@ -36,10 +30,9 @@ static void base64_is_that_of_rfc_4648(void **state)
     }
 }
 
-static void all_bytes_go_there_and_back(void **state)
+TEST_THAT(all_bytes_go_there_and_back)
 {
     char data[259];
-    (void)state;
     for (size_t i = 0; i < sizeof(data); i++) {
         data[i] = (char)(unsigned char)(i * 7 & 0xff);
     }
@@ -60,23 +53,21 @@ static void all_bytes_go_there_and_back(void **state)
     }
 }
 
-static void white_space_between_is_passed_over(void **state)
+TEST_THAT(white_space_between_is_passed_over)
 {
     struct sl_arena arena;
     struct sl_error err;
     struct sl_str plain;
-    (void)state;
     sl_arena_init(&arena, 1000);
     assert_int_equal(sl_base64_decode(SL_STR("Zm9v\n YmF\ty\r\n"), &arena, &plain, &err), 0);
     assert_true(sl_str_eq(plain, SL_STR("foobar")));
     sl_arena_free(&arena);
 }
 
-static void what_is_not_base64_is_an_error(void **state)
+TEST_THAT(what_is_not_base64_is_an_error)
 {
     static const char *const bad[] = {"Z",    "Zg",    "Zg=",      "Zg=a", "====", "Z===",
                                       "=Zg=", "Zm9v=", "Zg==Zg==", "Zm9*", "Zm-_", "Zm9vZ"};
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct sl_arena arena;
         struct sl_error err;
@@ -86,15 +77,4 @@ static void what_is_not_base64_is_an_error(void **state)
         assert_int_equal(err.code, SL_ERR_SYNTAX);
         sl_arena_free(&arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(base64_is_that_of_rfc_4648),
-        cmocka_unit_test(all_bytes_go_there_and_back),
-        cmocka_unit_test(white_space_between_is_passed_over),
-        cmocka_unit_test(what_is_not_base64_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,12 @@
 /* The buffer: its maximum holds, a failure is kept, its memory can be handed over. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/buf.h"
 
-static void buf_takes_exactly_its_maximum(void **state)
+TEST_THAT(buf_takes_exactly_its_maximum)
 {
-    (void)state;
     struct sl_buf buf;
     sl_buf_init(&buf, 1000);
     for (int i = 0; i < 100; i++) {
@@ -29,9 +23,8 @@ static void buf_takes_exactly_its_maximum(void **state)
     sl_buf_free(&buf);
 }
 
-static void buf_failure_is_sticky_until_freed(void **state)
+TEST_THAT(buf_failure_is_sticky_until_freed)
 {
-    (void)state;
     struct sl_buf buf;
     sl_buf_init(&buf, 4);
     sl_buf_puts(&buf, "12345");
@@ -47,9 +40,8 @@ static void buf_failure_is_sticky_until_freed(void **state)
     sl_buf_free(&buf);
 }
 
-static void buf_refuses_a_length_that_would_wrap(void **state)
+TEST_THAT(buf_refuses_a_length_that_would_wrap)
 {
-    (void)state;
     struct sl_buf buf;
     sl_buf_init(&buf, 100);
     sl_buf_puts(&buf, "abc");
@@ -58,9 +50,8 @@ static void buf_refuses_a_length_that_would_wrap(void **state)
     sl_buf_free(&buf);
 }
 
-static void buf_writes_every_integer(void **state)
+TEST_THAT(buf_writes_every_integer)
 {
-    (void)state;
     static const struct {
         int64_t value;
         const char *text;
@@ -79,9 +70,8 @@ static void buf_writes_every_integer(void **state)
     }
 }
 
-static void buf_steal_hands_the_memory_over(void **state)
+TEST_THAT(buf_steal_hands_the_memory_over)
 {
-    (void)state;
     struct sl_buf buf;
     size_t len = 0;
     sl_buf_init(&buf, 64);
@@ -94,16 +84,4 @@ static void buf_steal_hands_the_memory_over(void **state)
     assert_null(buf.data);
     assert_int_equal(buf.len, 0);
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buf_takes_exactly_its_maximum),
-        cmocka_unit_test(buf_failure_is_sticky_until_freed),
-        cmocka_unit_test(buf_refuses_a_length_that_would_wrap),
-        cmocka_unit_test(buf_writes_every_integer),
-        cmocka_unit_test(buf_steal_hands_the_memory_over),
-    };
-    return cmocka_run_group_tests_name("util/buf", tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* The error object: what callers may rely on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/error.h"
 
-static void set_fills_code_and_text_and_clears_the_place(void **state)
+TEST_THAT(set_fills_code_and_text_and_clears_the_place)
 {
-    (void)state;
     struct sl_error err = {.line = 7, .column = 8, .field = "spec"};
 
     assert_int_equal(sl_error_set(&err, SL_ERR_TYPE, "found %d", 3), -1);
@@ -23,9 +17,8 @@ static void set_fills_code_and_text_and_clears_the_place(void **state)
     assert_string_equal(err.field, "");
 }
 
-static void wrap_puts_context_before_and_keeps_the_place(void **state)
+TEST_THAT(wrap_puts_context_before_and_keeps_the_place)
 {
-    (void)state;
     struct sl_error err;
     (void)sl_error_set(&err, SL_ERR_SYSTEM, "no such file");
     err.line = 4;
@@ -37,9 +30,8 @@ static void wrap_puts_context_before_and_keeps_the_place(void **state)
     assert_int_equal(err.line, 4);
 }
 
-static void too_long_text_is_cut_and_terminated(void **state)
+TEST_THAT(too_long_text_is_cut_and_terminated)
 {
-    (void)state;
     char text[2 * sizeof(((struct sl_error *)0)->message)];
     struct sl_error err;
     memset(text, 'x', sizeof(text));
@@ -51,17 +43,15 @@ static void too_long_text_is_cut_and_terminated(void **state)
     assert_int_equal(strlen(err.message), sizeof(err.message) - 1);
 }
 
-static void a_null_error_is_allowed(void **state)
+TEST_THAT(a_null_error_is_allowed)
 {
-    (void)state;
     assert_int_equal(sl_error_set(NULL, SL_ERR_LIMIT, "x"), -1);
     assert_int_equal(sl_error_wrap(NULL, "x"), -1);
     assert_int_equal(sl_error_nomem(NULL), -1);
 }
 
-static void every_code_has_a_name_of_its_own(void **state)
+TEST_THAT(every_code_has_a_name_of_its_own)
 {
-    (void)state;
     for (int a = SL_ERR_NONE; a <= SL_ERR_INTERNAL; a++) {
         assert_string_not_equal(sl_error_code_name((enum sl_error_code)a), "Unknown");
         for (int b = SL_ERR_NONE; b < a; b++) {
@@ -70,16 +60,4 @@ static void every_code_has_a_name_of_its_own(void **state)
         }
     }
     assert_string_equal(sl_error_code_name((enum sl_error_code)99), "Unknown");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_fills_code_and_text_and_clears_the_place),
-        cmocka_unit_test(wrap_puts_context_before_and_keeps_the_place),
-        cmocka_unit_test(too_long_text_is_cut_and_terminated),
-        cmocka_unit_test(a_null_error_is_allowed),
-        cmocka_unit_test(every_code_has_a_name_of_its_own),
-    };
-    return cmocka_run_group_tests_name("util/error", tests, NULL, NULL);
 }

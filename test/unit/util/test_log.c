@@ -2,11 +2,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -93,25 +88,22 @@ static const char *capture_pod(const char *name, int64_t number)
     return captured_of(log_of_pod, name, number);
 }
 
-static void text_lines_carry_level_message_and_pairs(void **state)
+TEST_THAT(text_lines_carry_level_message_and_pairs)
 {
-    (void)state;
     sl_log_configure(SL_LOG_INFO, false);
     const char *line = capture(SL_LOG_WARN, "default/a");
     assert_non_null(strstr(line, " warn \"pod bound\" pod=\"default/a\" none=\"\"\n"));
 }
 
-static void lines_below_the_level_are_not_written(void **state)
+TEST_THAT(lines_below_the_level_are_not_written)
 {
-    (void)state;
     sl_log_configure(SL_LOG_WARN, false);
     assert_string_equal(capture(SL_LOG_INFO, "x"), "");
     assert_string_not_equal(capture(SL_LOG_ERROR, "x"), "");
 }
 
-static void json_lines_parse_whatever_the_value(void **state)
+TEST_THAT(json_lines_parse_whatever_the_value)
 {
-    (void)state;
     static const char *const values[] = {"plain", "quote \" backslash \\", "line\nfeed\ttab\x01",
                                          "\xc3\xa9"};
     sl_log_configure(SL_LOG_INFO, true);
@@ -126,9 +118,8 @@ static void json_lines_parse_whatever_the_value(void **state)
 }
 
 /* Of text and of JSON: the next reader is a terminal. */
-static void what_must_not_be_shown_is_escaped(void **state)
+TEST_THAT(what_must_not_be_shown_is_escaped)
 {
-    (void)state;
     for (int json = 0; json < 2; json++) {
         sl_log_configure(SL_LOG_INFO, json != 0);
         const char *line = capture(SL_LOG_INFO, "\x1b[2J\xc2\x9b\xe2\x80\xae\xff");
@@ -136,9 +127,8 @@ static void what_must_not_be_shown_is_escaped(void **state)
     }
 }
 
-static void a_huge_value_is_cut_but_the_line_stays_whole(void **state)
+TEST_THAT(a_huge_value_is_cut_but_the_line_stays_whole)
 {
-    (void)state;
     char *value = malloc(20001);
     assert_non_null(value);
     memset(value, 'v', 20000);
@@ -150,9 +140,8 @@ static void a_huge_value_is_cut_but_the_line_stays_whole(void **state)
     free(value);
 }
 
-static void a_traced_pod_is_written_whatever_the_level(void **state)
+TEST_THAT(a_traced_pod_is_written_whatever_the_level)
 {
-    (void)state;
     sl_log_configure(SL_LOG_WARN, false);
     assert_string_equal(capture_pod("a", 3), "");
     sl_log_trace("team/a");
@@ -166,9 +155,8 @@ static void a_traced_pod_is_written_whatever_the_level(void **state)
     assert_string_equal(capture_pod("a", 3), "");
 }
 
-static void numbers_are_numbers_in_json(void **state)
+TEST_THAT(numbers_are_numbers_in_json)
 {
-    (void)state;
     sl_log_configure(SL_LOG_DEBUG, true);
     json_t *root = json_loads(capture_pod("123", -5), 0, NULL);
     assert_int_equal(json_integer_value(json_object_get(root, "passed")), -5);
@@ -246,10 +234,9 @@ static unsigned lines_in(const char *text)
     return n;
 }
 
-static void a_namespace_has_its_share_of_lines_and_no_more(void **state)
+TEST_THAT(a_namespace_has_its_share_of_lines_and_no_more)
 {
     struct standard_error e;
-    (void)state;
     pipe_begin(&e);
     uint64_t before = sl_log_left_out();
     say_of("a", 500);
@@ -274,11 +261,10 @@ static void a_namespace_has_its_share_of_lines_and_no_more(void **state)
     assert_non_null(strstr(captured, "pod=\"a/p\" i=1\n"));
 }
 
-static void many_namespaces_have_no_more_lines_than_the_log_has_shares(void **state)
+TEST_THAT(many_namespaces_have_no_more_lines_than_the_log_has_shares)
 {
     struct standard_error e;
     uint64_t before = sl_log_left_out();
-    (void)state;
     pipe_begin(&e);
     for (unsigned i = 0; i < 1000; i++) {
         char name[16];
@@ -295,10 +281,9 @@ static void say(const char *message)
     sl_log(SL_LOG_WARN, message, (char *)NULL);
 }
 
-static void a_reader_that_has_stopped_stops_nobody(void **state)
+TEST_THAT(a_reader_that_has_stopped_stops_nobody)
 {
     struct standard_error e;
-    (void)state;
     pipe_begin(&e);
     pipe_fill(e.end[1]);
     for (int i = 0; i < 100; i++) {
@@ -316,10 +301,9 @@ static void a_reader_that_has_stopped_stops_nobody(void **state)
     assert_int_equal(waits, 1);
 }
 
-static void a_reader_that_is_slow_is_waited_for_once_a_minute_at_most(void **state)
+TEST_THAT(a_reader_that_is_slow_is_waited_for_once_a_minute_at_most)
 {
     struct standard_error e;
-    (void)state;
     pipe_begin(&e);
     for (int i = 0; i < 10; i++) { /* it reads all, and stops again */
         pipe_fill(e.end[1]);
@@ -338,12 +322,11 @@ static void a_reader_that_is_slow_is_waited_for_once_a_minute_at_most(void **sta
     assert_int_equal(lost_by(&e), 11);
 }
 
-static void a_torn_line_ends_where_the_next_begins(void **state)
+TEST_THAT(a_torn_line_ends_where_the_next_begins)
 {
     struct standard_error e;
     char part[4096];
     char value[1001];
-    (void)state;
     memset(value, 'v', sizeof(value) - 1);
     value[sizeof(value) - 1] = '\0';
     pipe_begin(&e);
@@ -365,10 +348,9 @@ static void a_torn_line_ends_where_the_next_begins(void **state)
     assert_true(once);
 }
 
-static void a_line_that_cannot_be_written_is_counted(void **state)
+TEST_THAT(a_line_that_cannot_be_written_is_counted)
 {
     struct standard_error e;
-    (void)state;
     int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     assert_true(full >= 0);
     (void)signal(SIGPIPE, SIG_IGN); /* as the daemon does */
@@ -384,24 +366,4 @@ static void a_line_that_cannot_be_written_is_counted(void **state)
     assert_true(redirected >= 0);
     assert_int_equal(lost, 1);
     assert_int_equal(lost_then, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_lines_carry_level_message_and_pairs),
-        cmocka_unit_test(lines_below_the_level_are_not_written),
-        cmocka_unit_test(json_lines_parse_whatever_the_value),
-        cmocka_unit_test(what_must_not_be_shown_is_escaped),
-        cmocka_unit_test(a_traced_pod_is_written_whatever_the_level),
-        cmocka_unit_test(numbers_are_numbers_in_json),
-        cmocka_unit_test(a_huge_value_is_cut_but_the_line_stays_whole),
-        cmocka_unit_test(a_namespace_has_its_share_of_lines_and_no_more),
-        cmocka_unit_test(many_namespaces_have_no_more_lines_than_the_log_has_shares),
-        cmocka_unit_test(a_reader_that_has_stopped_stops_nobody),
-        cmocka_unit_test(a_reader_that_is_slow_is_waited_for_once_a_minute_at_most),
-        cmocka_unit_test(a_torn_line_ends_where_the_next_begins),
-        cmocka_unit_test(a_line_that_cannot_be_written_is_counted),
-    };
-    return cmocka_run_group_tests_name("util/log", tests, NULL, NULL);
 }

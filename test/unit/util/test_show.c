@@ -3,11 +3,7 @@
 
 #include "util/error.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static void assert_shown(const char *text, size_t len, const char *expected)
 {
@@ -19,18 +15,16 @@ static void assert_shown(const char *text, size_t len, const char *expected)
 
 #define ASSERT_SHOWN(text, expected) assert_shown(text, sizeof(text) - 1, expected)
 
-static void what_people_write_is_shown_as_it_is(void **state)
+TEST_THAT(what_people_write_is_shown_as_it_is)
 {
-    (void)state;
     ASSERT_SHOWN("", "");
     ASSERT_SHOWN("a b~\"\\'", "a b~\"\\'");
     ASSERT_SHOWN("Gr\xc3\xbc\xc3\x9f\xe2\x82\xac \xf0\x9f\x8e\x89",
                  "Gr\xc3\xbc\xc3\x9f\xe2\x82\xac \xf0\x9f\x8e\x89");
 }
 
-static void what_a_terminal_would_obey_or_hide_is_escaped(void **state)
+TEST_THAT(what_a_terminal_would_obey_or_hide_is_escaped)
 {
-    (void)state;
     ASSERT_SHOWN("\x1b[2J\r\n\t\x7f\0x", "\\u001b[2J\\u000d\\u000a\\u0009\\u007f\\u0000x");
     ASSERT_SHOWN("\xc2\x9b"
                  "31m",
@@ -41,9 +35,8 @@ static void what_a_terminal_would_obey_or_hide_is_escaped(void **state)
     ASSERT_SHOWN("\xf3\xa0\x81\x81", "\\udb40\\udc41"); /* a tag */
 }
 
-static void what_is_no_utf8_is_replaced_byte_by_byte(void **state)
+TEST_THAT(what_is_no_utf8_is_replaced_byte_by_byte)
 {
-    (void)state;
     ASSERT_SHOWN("\xff\xc3", "\xef\xbf\xbd\xef\xbf\xbd");
     ASSERT_SHOWN("\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"); /* overlong */
     ASSERT_SHOWN("\xed\xa0\x80"
@@ -53,10 +46,9 @@ static void what_is_no_utf8_is_replaced_byte_by_byte(void **state)
     ASSERT_SHOWN("\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 }
 
-static void nothing_is_cut_in_its_middle(void **state)
+TEST_THAT(nothing_is_cut_in_its_middle)
 {
     char out[9];
-    (void)state;
     assert_int_equal(sl_show(SL_STR("abc\x1b"), out, sizeof(out)), 3);
     assert_string_equal(out, "abc");
     assert_int_equal(sl_show(SL_STR("ab\x1b"), out, sizeof(out)), 8);
@@ -65,11 +57,10 @@ static void nothing_is_cut_in_its_middle(void **state)
 }
 
 /* Their messages reach logs, Events and answers. */
-static void errors_show_what_they_quote(void **state)
+TEST_THAT(errors_show_what_they_quote)
 {
     struct sl_error err = {0};
     char text[600];
-    (void)state;
     (void)sl_error_set(&err, SL_ERR_FIELD, "\"%s\" is odd", "\x1b]0;x\a");
     assert_string_equal(err.message, "\"\\u001b]0;x\\u0007\" is odd");
     memset(text, 'x', sizeof(text));
@@ -77,16 +68,4 @@ static void errors_show_what_they_quote(void **state)
     text[sizeof(text) - 1] = '\0';
     (void)sl_error_set(&err, SL_ERR_FIELD, "%s", text);
     assert_int_equal(strlen(err.message), sizeof(err.message) - 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_people_write_is_shown_as_it_is),
-        cmocka_unit_test(what_a_terminal_would_obey_or_hide_is_escaped),
-        cmocka_unit_test(what_is_no_utf8_is_replaced_byte_by_byte),
-        cmocka_unit_test(nothing_is_cut_in_its_middle),
-        cmocka_unit_test(errors_show_what_they_quote),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

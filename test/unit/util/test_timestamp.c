@@ -1,12 +1,9 @@
 /* RFC 3339 times. */
 #include "util/timestamp.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 static int64_t parsed(const char *text)
 {
@@ -15,9 +12,8 @@ static int64_t parsed(const char *text)
     return us;
 }
 
-static void a_time_in_utc_counts_from_the_epoch(void **state)
+TEST_THAT(a_time_in_utc_counts_from_the_epoch)
 {
-    (void)state;
     assert_int_equal(parsed("1970-01-01T00:00:00Z"), 0);
     assert_int_equal(parsed("2026-11-21T12:38:09Z"), INT64_C(1795264689000000));
     assert_int_equal(parsed("2000-02-29T23:59:59Z"), INT64_C(951868799000000));
@@ -26,27 +22,24 @@ static void a_time_in_utc_counts_from_the_epoch(void **state)
     assert_int_equal(parsed("9999-12-31T23:59:59Z"), INT64_C(253402300799000000));
 }
 
-static void fractions_count_to_the_microsecond_and_are_cut_below(void **state)
+TEST_THAT(fractions_count_to_the_microsecond_and_are_cut_below)
 {
-    (void)state;
     assert_int_equal(parsed("1970-01-01T00:00:00.5Z"), 500000);
     assert_int_equal(parsed("1970-01-01T00:00:01.000001Z"), 1000001);
     assert_int_equal(parsed("1970-01-01T00:00:01.000001999Z"), 1000001);
     assert_int_equal(parsed("1969-12-31T23:59:59.25Z"), -750000);
 }
 
-static void offsets_are_taken_off(void **state)
+TEST_THAT(offsets_are_taken_off)
 {
-    (void)state;
     assert_int_equal(parsed("1970-01-01T01:30:00+01:30"), 0);
     assert_int_equal(parsed("1969-12-31T16:00:00-08:00"), 0);
     assert_int_equal(parsed("1970-01-01t00:00:00z"), 0);
     assert_int_equal(parsed("1970-01-01T00:00:00-00:00"), 0);
 }
 
-static void anything_else_is_refused_and_leaves_the_result_alone(void **state)
+TEST_THAT(anything_else_is_refused_and_leaves_the_result_alone)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "2026-11-21",
@@ -84,9 +77,8 @@ static void anything_else_is_refused_and_leaves_the_result_alone(void **state)
     assert_false(sl_time_parse(SL_STR("2026-11-21T12:38:09\0"), &us));
 }
 
-static void writing_shows_a_fraction_only_where_there_is_one(void **state)
+TEST_THAT(writing_shows_a_fraction_only_where_there_is_one)
 {
-    (void)state;
     char text[32];
     sl_time_format(INT64_C(1795264689000000), text);
     assert_string_equal(text, "2026-11-21T12:38:09Z");
@@ -101,9 +93,8 @@ static void writing_shows_a_fraction_only_where_there_is_one(void **state)
 }
 
 /* The calendar by counting, day for day, over two cycles of 400 years. */
-static void every_day_of_eight_centuries_reads_back_as_it_was_written(void **state)
+TEST_THAT(every_day_of_eight_centuries_reads_back_as_it_was_written)
 {
-    (void)state;
     static const int months[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int year = 1600;
     int month = 1;
@@ -125,17 +116,4 @@ static void every_day_of_eight_centuries_reads_back_as_it_was_written(void **sta
         }
         us += INT64_C(86400000000);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_time_in_utc_counts_from_the_epoch),
-        cmocka_unit_test(fractions_count_to_the_microsecond_and_are_cut_below),
-        cmocka_unit_test(offsets_are_taken_off),
-        cmocka_unit_test(anything_else_is_refused_and_leaves_the_result_alone),
-        cmocka_unit_test(writing_shows_a_fraction_only_where_there_is_one),
-        cmocka_unit_test(every_day_of_eight_centuries_reads_back_as_it_was_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

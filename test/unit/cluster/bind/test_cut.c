@@ -104,9 +104,10 @@ static void put_running(struct sl_store *store)
 
 /* ---- while the node is cut ---- */
 
-static void nothing_is_given_on_the_node_and_its_pods_keep_their_units(void **state)
+TEST_FIXTURE(setup_node, teardown)
+
+TEST_ON(struct sl_store *store, nothing_is_given_on_the_node_and_its_pods_keep_their_units)
 {
-    struct sl_store *store = *state;
     put_running(store);
     assert_int_equal(free_now(store, "gpu-1", SLICE), 3);
     begin_now(store);
@@ -126,9 +127,8 @@ static void nothing_is_given_on_the_node_and_its_pods_keep_their_units(void **st
     assert_int_equal(nominate(store, "u-a").code, SL_BIND_NOT_NOMINATED);
 }
 
-static void the_end_of_the_cut_gives_the_node_out_again(void **state)
+TEST_ON(struct sl_store *store, the_end_of_the_cut_gives_the_node_out_again)
 {
-    struct sl_store *store = *state;
     begin_now(store);
     uint64_t before = generation_of(store);
     assert_true(sl_store_cut_end(store, SL_STR("gpu-1")));
@@ -139,18 +139,16 @@ static void the_end_of_the_cut_gives_the_node_out_again(void **state)
     assert_false(sl_store_cut_end(store, SL_STR("gpu-9")));
 }
 
-static void all_cuts_end_at_once(void **state)
+TEST_ON(struct sl_store *store, all_cuts_end_at_once)
 {
-    struct sl_store *store = *state;
     begin_now(store);
     assert_int_equal(sl_store_cut_end_all(store), 1);
     assert_false(is_withheld(store));
     assert_int_equal(sl_store_cut_end_all(store), 0);
 }
 
-static void a_node_that_is_put_anew_stays_withheld(void **state)
+TEST_ON(struct sl_store *store, a_node_that_is_put_anew_stays_withheld)
 {
-    struct sl_store *store = *state;
     begin_now(store);
     put_node(store, annotated_node("0", "0", NULL));
     assert_true(is_withheld(store));
@@ -160,9 +158,8 @@ static void a_node_that_is_put_anew_stays_withheld(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 0);
 }
 
-static void a_node_that_is_deleted_is_not_withheld_when_it_comes_back(void **state)
+TEST_ON(struct sl_store *store, a_node_that_is_deleted_is_not_withheld_when_it_comes_back)
 {
-    struct sl_store *store = *state;
     put_running(store);
     begin_now(store);
     assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-1"), NULL), 0);
@@ -174,9 +171,8 @@ static void a_node_that_is_deleted_is_not_withheld_when_it_comes_back(void **sta
 
 /* ---- after a restart ---- */
 
-static void the_annotation_alone_withholds_the_node(void **state)
+TEST_ON(struct sl_store *store, the_annotation_alone_withholds_the_node)
 {
-    struct sl_store *store = *state;
     put_node(store, annotated_node(NULL, NULL, "sliced-1-1"));
     assert_true(is_withheld(store));
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_NO_ROOM);
@@ -187,9 +183,8 @@ static void the_annotation_alone_withholds_the_node(void **state)
     assert_false(is_withheld(store));
 }
 
-static void a_cut_that_has_ended_withholds_until_the_node_shows_it(void **state)
+TEST_ON(struct sl_store *store, a_cut_that_has_ended_withholds_until_the_node_shows_it)
 {
-    struct sl_store *store = *state;
     begin_now(store);
     put_node(store, annotated_node(NULL, NULL, "sliced-1-1"));
     assert_true(sl_store_cut_end(store, SL_STR("gpu-1")));
@@ -200,18 +195,16 @@ static void a_cut_that_has_ended_withholds_until_the_node_shows_it(void **state)
 
 /* ---- what keeps a cut from beginning ---- */
 
-static void no_cut_begins_on_a_node_that_is_not_known_or_is_cut_already(void **state)
+TEST_ON(struct sl_store *store, no_cut_begins_on_a_node_that_is_not_known_or_is_cut_already)
 {
-    struct sl_store *store = *state;
     begin_now(store);
     check_refused(store, "the node is being cut");
     assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-1"), NULL), 0);
     check_refused(store, "the node is not known");
 }
 
-static void a_nomination_or_a_reservation_comes_before_a_cut(void **state)
+TEST_ON(struct sl_store *store, a_nomination_or_a_reservation_comes_before_a_cut)
 {
-    struct sl_store *store = *state;
     assert_int_equal(nominate(store, "u-a").code, SL_BIND_RESERVED);
     check_refused(store, "pod default/a is about to start there");
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
@@ -221,9 +214,8 @@ static void a_nomination_or_a_reservation_comes_before_a_cut(void **state)
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_NO_ROOM);
 }
 
-static void a_pod_that_the_kubelet_has_not_taken_yet_comes_before_a_cut(void **state)
+TEST_ON(struct sl_store *store, a_pod_that_the_kubelet_has_not_taken_yet_comes_before_a_cut)
 {
-    struct sl_store *store = *state;
     struct pod_spec spec = {.name = "r", .uid = "u-r", .node = "gpu-1", .resource = SLICE};
     put_pod(store, spec);
     check_refused(store, "pods on it have not started yet");
@@ -232,9 +224,8 @@ static void a_pod_that_the_kubelet_has_not_taken_yet_comes_before_a_cut(void **s
     begin_now(store);
 }
 
-static void pods_whose_units_the_node_does_not_show_keep_a_cut_from_beginning(void **state)
+TEST_ON(struct sl_store *store, pods_whose_units_the_node_does_not_show_keep_a_cut_from_beginning)
 {
-    struct sl_store *store = *state;
     put_running(store);
     put_node(store, annotated_node("0", NULL, NULL));
     check_refused(store, "pods on it hold GPU resources that it does not show now");
@@ -242,9 +233,8 @@ static void pods_whose_units_the_node_does_not_show_keep_a_cut_from_beginning(vo
     begin_now(store);
 }
 
-static void a_cut_that_the_node_cannot_have_does_not_begin(void **state)
+TEST_ON(struct sl_store *store, a_cut_that_the_node_cannot_have_does_not_begin)
 {
-    struct sl_store *store = *state;
     const struct sl_cut cut = {.device = 7, .n = 0};
     char reason[160] = "";
     assert_false(sl_store_cut_begin(store, SL_STR("gpu-1"), &cut, 1, (struct sl_cut_limits){0},
@@ -255,9 +245,8 @@ static void a_cut_that_the_node_cannot_have_does_not_begin(void **state)
 
 /* ---- resources that come and go with the device plugin ---- */
 
-static void pods_keep_their_instances_while_allocatable_comes_and_goes(void **state)
+TEST_ON(struct sl_store *store, pods_keep_their_instances_while_allocatable_comes_and_goes)
 {
-    struct sl_store *store = *state;
     put_running(store);
     begin_now(store);
     put_node(store, annotated_node("0", "0", "sliced-1-1"));
@@ -272,9 +261,8 @@ static void pods_keep_their_instances_while_allocatable_comes_and_goes(void **st
     assert_int_equal(free_now(store, "gpu-1", SLICE), 3);
 }
 
-static void units_whose_place_is_not_listed_count_all_the_same(void **state)
+TEST_ON(struct sl_store *store, units_whose_place_is_not_listed_count_all_the_same)
 {
-    struct sl_store *store = *state;
     put_running(store);
     put_node(store, annotated_node("3", NULL, NULL)); /* not what is listed: only counted */
     assert_int_equal(free_now(store, "gpu-1", SLICE), 2);
@@ -286,36 +274,11 @@ static void units_whose_place_is_not_listed_count_all_the_same(void **state)
 
 /* ---- in the middle of a list ---- */
 
-static void a_cut_in_the_middle_of_a_list_counts_at_once(void **state)
+TEST_ON(struct sl_store *store, a_cut_in_the_middle_of_a_list_counts_at_once)
 {
-    struct sl_store *store = *state;
     sl_store_begin(store);
     begin_now(store);
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_NO_ROOM);
     assert_int_equal(sl_store_end(store, NULL), 0);
     assert_true(is_withheld(store));
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup_node, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(nothing_is_given_on_the_node_and_its_pods_keep_their_units),
-        TEST(the_end_of_the_cut_gives_the_node_out_again),
-        TEST(all_cuts_end_at_once),
-        TEST(a_node_that_is_put_anew_stays_withheld),
-        TEST(a_node_that_is_deleted_is_not_withheld_when_it_comes_back),
-        TEST(the_annotation_alone_withholds_the_node),
-        TEST(a_cut_that_has_ended_withholds_until_the_node_shows_it),
-        TEST(no_cut_begins_on_a_node_that_is_not_known_or_is_cut_already),
-        TEST(a_nomination_or_a_reservation_comes_before_a_cut),
-        TEST(a_pod_that_the_kubelet_has_not_taken_yet_comes_before_a_cut),
-        TEST(pods_whose_units_the_node_does_not_show_keep_a_cut_from_beginning),
-        TEST(a_cut_that_the_node_cannot_have_does_not_begin),
-        TEST(pods_keep_their_instances_while_allocatable_comes_and_goes),
-        TEST(units_whose_place_is_not_listed_count_all_the_same),
-        TEST(a_cut_in_the_middle_of_a_list_counts_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,10 +49,9 @@ static enum sl_bind_code try_bind(struct scene *scene, const char *name)
     return scene->result.code;
 }
 
-static void an_equal_share_of_another_gpu_waits_for_the_plugin(void **state)
+TEST_THAT(an_equal_share_of_another_gpu_waits_for_the_plugin)
 {
     struct scene scene;
-    (void)state;
     set_up_scene(&scene, true);
     put(&scene, "a", "10", NULL, NULL, NULL);
     put(&scene, "b", "10", NULL, NULL, NULL);
@@ -71,10 +70,9 @@ static void an_equal_share_of_another_gpu_waits_for_the_plugin(void **state)
     sl_store_free(scene.store);
 }
 
-static void a_pod_that_runs_is_not_waited_for(void **state)
+TEST_THAT(a_pod_that_runs_is_not_waited_for)
 {
     struct scene scene;
-    (void)state;
     set_up_scene(&scene, true);
     put(&scene, "a", "10", "n", "false", "Running");
     put(&scene, "b", "10", NULL, NULL, NULL);
@@ -82,10 +80,9 @@ static void a_pod_that_runs_is_not_waited_for(void **state)
     sl_store_free(scene.store);
 }
 
-static void equal_shares_of_one_gpu_need_not_wait(void **state)
+TEST_THAT(equal_shares_of_one_gpu_need_not_wait)
 {
     struct scene scene;
-    (void)state;
     set_up_scene(&scene, true);
     put(&scene, "a", "5", NULL, NULL, NULL);
     put(&scene, "b", "5", NULL, NULL, NULL);
@@ -95,10 +92,9 @@ static void equal_shares_of_one_gpu_need_not_wait(void **state)
     sl_store_free(scene.store);
 }
 
-static void what_is_only_set_aside_is_not_waited_for(void **state)
+TEST_THAT(what_is_only_set_aside_is_not_waited_for)
 {
     struct scene scene;
-    (void)state;
     set_up_scene(&scene, true);
     put(&scene, "a", "10", NULL, NULL, NULL);
     put(&scene, "b", "10", NULL, NULL, NULL);
@@ -114,26 +110,13 @@ static void what_is_only_set_aside_is_not_waited_for(void **state)
     sl_store_free(scene.store);
 }
 
-static void nobody_waits_unless_it_is_asked_for(void **state)
+TEST_THAT(nobody_waits_unless_it_is_asked_for)
 {
     struct scene scene;
-    (void)state;
     set_up_scene(&scene, false);
     put(&scene, "a", "10", NULL, NULL, NULL);
     put(&scene, "b", "10", NULL, NULL, NULL);
     assert_int_equal(try_bind(&scene, "a"), SL_BIND_RESERVED);
     assert_int_equal(try_bind(&scene, "b"), SL_BIND_RESERVED);
     sl_store_free(scene.store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_equal_share_of_another_gpu_waits_for_the_plugin),
-        cmocka_unit_test(a_pod_that_runs_is_not_waited_for),
-        cmocka_unit_test(equal_shares_of_one_gpu_need_not_wait),
-        cmocka_unit_test(what_is_only_set_aside_is_not_waited_for),
-        cmocka_unit_test(nobody_waits_unless_it_is_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,9 +41,10 @@ static void expect_no_nomination(struct sl_store *store, const char *uid)
     assert_false(sl_store_withdraw(store, sl_str_of(uid)));
 }
 
-static void a_nomination_shows_as_a_resident_of_a_pod_that_still_waits(void **state)
+TEST_FIXTURE(setup_slices, teardown)
+
+TEST_ON(struct sl_store *store, a_nomination_shows_as_a_resident_of_a_pod_that_still_waits)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     char node[64];
     assert_int_equal(nomination(store, "u-a", "gpu-1", FOURTH, &result), SL_BIND_RESERVED);
@@ -66,9 +67,8 @@ static void a_nomination_shows_as_a_resident_of_a_pod_that_still_waits(void **st
     sl_pod_unref(pod);
 }
 
-static void what_is_nominated_nobody_else_is_given(void **state)
+TEST_ON(struct sl_store *store, what_is_nominated_nobody_else_is_given)
 {
-    struct sl_store *store = *state;
     nomination_fourth(store);
     assert_int_equal(reserve_code(store, "b", "u-b", "gpu-1"), SL_BIND_NO_ROOM);
     put_pod(store, (struct pod_spec){.name = "c", .uid = "u-c", .resource = SLICE, .count = "7"});
@@ -79,9 +79,8 @@ static void what_is_nominated_nobody_else_is_given(void **state)
     assert_string_equal(result.assignment, SLICE "=0/0,0/1,0/2,1/0,1/1,1/2,1/3");
 }
 
-static void binding_on_the_nominated_node_gives_the_nominated_devices(void **state)
+TEST_ON(struct sl_store *store, binding_on_the_nominated_node_gives_the_nominated_devices)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     nomination_fourth(store);
     reserve(store, "a", "u-a", "gpu-1", 0, &result);
@@ -95,9 +94,8 @@ static void binding_on_the_nominated_node_gives_the_nominated_devices(void **sta
     assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
 }
 
-static void binding_elsewhere_gives_the_nomination_back(void **state)
+TEST_ON(struct sl_store *store, binding_elsewhere_gives_the_nomination_back)
 {
-    struct sl_store *store = *state;
     nomination_fourth(store);
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-2"), SL_BIND_RESERVED);
     assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
@@ -105,9 +103,8 @@ static void binding_elsewhere_gives_the_nomination_back(void **state)
     expect_no_nomination(store, "u-a");
 }
 
-static void a_nomination_outlives_a_bind_elsewhere_that_finds_no_room(void **state)
+TEST_ON(struct sl_store *store, a_nomination_outlives_a_bind_elsewhere_that_finds_no_room)
 {
-    struct sl_store *store = *state;
     char node[64];
     nomination_fourth(store);
     assert_int_equal(reserve_code(store, "b", "u-b", "gpu-2"), SL_BIND_RESERVED);
@@ -120,7 +117,7 @@ static void a_nomination_outlives_a_bind_elsewhere_that_finds_no_room(void **sta
 
 /* The node is remade with four slices on one GPU: the fifth place is gone, the pod's own room is
  * not. */
-static void a_nomination_whose_devices_are_gone_still_counts_as_room_for_its_pod(void **state)
+TEST_THAT(a_nomination_whose_devices_are_gone_still_counts_as_room_for_its_pod)
 {
     struct sl_store *store = *state;
     struct sl_bind_result result;
@@ -138,9 +135,8 @@ static void a_nomination_whose_devices_are_gone_still_counts_as_room_for_its_pod
 /* A pod that others bound without a word on its devices: a nomination is no right to more than
  * there is.
  */
-static void a_nomination_gives_nothing_that_others_hold_by_now(void **state)
+TEST_ON(struct sl_store *store, a_nomination_gives_nothing_that_others_hold_by_now)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     const char *all = SLICE "=0/0,0/1,0/2,0/3,1/0,1/1,1/2,1/3";
     assert_int_equal(nomination(store, "u-b", "gpu-1", all, &result), SL_BIND_RESERVED);
@@ -151,9 +147,8 @@ static void a_nomination_gives_nothing_that_others_hold_by_now(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
 }
 
-static void a_nomination_of_what_is_taken_changes_nothing(void **state)
+TEST_ON(struct sl_store *store, a_nomination_of_what_is_taken_changes_nothing)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     const char *all = SLICE "=0/0,0/1,0/2,0/3,1/0,1/1,1/2,1/3";
     nomination_fourth(store);
@@ -169,9 +164,8 @@ static void a_nomination_of_what_is_taken_changes_nothing(void **state)
     assert_int_equal(generation_of(store), generation);
 }
 
-static void a_nomination_says_what_is_not_known(void **state)
+TEST_ON(struct sl_store *store, a_nomination_says_what_is_not_known)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     assert_int_equal(nomination(store, "u-x", "gpu-1", FIRST, &result), SL_BIND_UNKNOWN_POD);
     assert_string_equal(result.text, "no pod with the UID u-x is known");
@@ -186,9 +180,8 @@ static void a_nomination_says_what_is_not_known(void **state)
     expect_counts(store, (struct counts){.waiting = 2});
 }
 
-static void only_a_pod_that_waits_gets_a_nomination(void **state)
+TEST_ON(struct sl_store *store, only_a_pod_that_waits_gets_a_nomination)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     assert_int_equal(nomination(store, "u-a", "gpu-1", FOURTH, &result), SL_BIND_IN_PROGRESS);
@@ -207,9 +200,8 @@ static void only_a_pod_that_waits_gets_a_nomination(void **state)
     assert_non_null(strstr(result.text, "pod default/m is malformed: "));
 }
 
-static void nominations_do_not_count_as_reservations(void **state)
+TEST_THAT(nominations_do_not_count_as_reservations)
 {
-    (void)state;
     const struct sl_store_limits tight = {10, 10, 1, 1000};
     struct sl_store *store = store_of(&tight);
     struct sl_bind_result result;
@@ -228,9 +220,8 @@ static void nominations_do_not_count_as_reservations(void **state)
     sl_store_free(store);
 }
 
-static void a_nomination_does_not_expire(void **state)
+TEST_ON(struct sl_store *store, a_nomination_does_not_expire)
 {
-    struct sl_store *store = *state;
     nomination_fourth(store);
     assert_int_equal(sl_store_expire(store, INT64_MAX), 0);
     expect_counts(store, (struct counts){.waiting = 2, .nominated = 1});
@@ -239,9 +230,8 @@ static void a_nomination_does_not_expire(void **state)
     expect_counts(store, (struct counts){.waiting = 2, .nominated = 1});
 }
 
-static void nominations_can_be_given_back_one_by_one_or_all(void **state)
+TEST_ON(struct sl_store *store, nominations_can_be_given_back_one_by_one_or_all)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     nomination_fourth(store);
     assert_true(sl_store_withdraw(store, SL_STR("u-a")));
@@ -256,9 +246,8 @@ static void nominations_can_be_given_back_one_by_one_or_all(void **state)
     assert_int_equal(free_now(store, "gpu-2", SLICE), 8);
 }
 
-static void a_bind_that_fails_gives_back_what_was_nominated(void **state)
+TEST_ON(struct sl_store *store, a_bind_that_fails_gives_back_what_was_nominated)
 {
-    struct sl_store *store = *state;
     nomination_fourth(store);
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     assert_true(sl_store_rollback(store, SL_STR("u-a")));
@@ -269,9 +258,8 @@ static void a_bind_that_fails_gives_back_what_was_nominated(void **state)
 
 /* ---- news that end a nomination ---- */
 
-static void news_that_the_pod_waits_no_more_end_its_nomination(void **state)
+TEST_THAT(news_that_the_pod_waits_no_more_end_its_nomination)
 {
-    (void)state;
     static const struct pod_spec news[] = {
         {.name = "a", .uid = "u-a", .resource = SLICE, .node = "gpu-2"},
         {.name = "a", .uid = "u-a", .resource = SLICE, .phase = "Failed"},
@@ -295,9 +283,8 @@ static void news_that_the_pod_waits_no_more_end_its_nomination(void **state)
     }
 }
 
-static void a_pod_seen_bound_where_it_has_a_nomination_holds_once(void **state)
+TEST_ON(struct sl_store *store, a_pod_seen_bound_where_it_has_a_nomination_holds_once)
 {
-    struct sl_store *store = *state;
     nomination_fourth(store);
     put_pod(
         store,
@@ -307,9 +294,8 @@ static void a_pod_seen_bound_where_it_has_a_nomination_holds_once(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
 }
 
-static void news_that_leave_the_pod_waiting_leave_its_nomination(void **state)
+TEST_ON(struct sl_store *store, news_that_leave_the_pod_waiting_leave_its_nomination)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     nomination_fourth(store);
     put_pod(store,
@@ -322,9 +308,8 @@ static void news_that_leave_the_pod_waiting_leave_its_nomination(void **state)
     sl_pod_unref(pod);
 }
 
-static void a_deleted_pod_and_a_list_without_it_end_its_nomination(void **state)
+TEST_ON(struct sl_store *store, a_deleted_pod_and_a_list_without_it_end_its_nomination)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     nomination_fourth(store);
     assert_int_equal(delete_pod(store, "a"), 0);
@@ -337,9 +322,8 @@ static void a_deleted_pod_and_a_list_without_it_end_its_nomination(void **state)
     expect_counts(store, (struct counts){0});
 }
 
-static void a_node_that_vanishes_takes_its_nominations_along(void **state)
+TEST_ON(struct sl_store *store, a_node_that_vanishes_takes_its_nominations_along)
 {
-    struct sl_store *store = *state;
     nomination_fourth(store);
     assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-1"), NULL), 0);
     expect_counts(store, (struct counts){.waiting = 2});
@@ -368,9 +352,8 @@ static void expect_heard(struct heard *heard, const char *expected)
     heard->text[0] = '\0';
 }
 
-static void the_feed_tells_who_waits_until_it_is_bound(void **state)
+TEST_ON(struct sl_store *store, the_feed_tells_who_waits_until_it_is_bound)
 {
-    struct sl_store *store = *state;
     struct heard heard = {{0}};
     assert_int_equal(delete_pod(store, "b"), 0);
     sl_store_set_feed(store, hear, &heard);
@@ -388,9 +371,8 @@ static void the_feed_tells_who_waits_until_it_is_bound(void **state)
     expect_heard(&heard, "");
 }
 
-static void whoever_listens_late_hears_of_reserved_pods_too(void **state)
+TEST_ON(struct sl_store *store, whoever_listens_late_hears_of_reserved_pods_too)
 {
-    struct sl_store *store = *state;
     struct heard heard = {{0}};
     assert_int_equal(delete_pod(store, "b"), 0);
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
@@ -401,9 +383,8 @@ static void whoever_listens_late_hears_of_reserved_pods_too(void **state)
     expect_heard(&heard, "");
 }
 
-static void the_feed_tells_of_changes_ends_and_pods_made_anew(void **state)
+TEST_ON(struct sl_store *store, the_feed_tells_of_changes_ends_and_pods_made_anew)
 {
-    struct sl_store *store = *state;
     struct heard heard = {{0}};
     assert_int_equal(delete_pod(store, "a"), 0);
     assert_int_equal(delete_pod(store, "b"), 0);
@@ -435,9 +416,8 @@ static void count_call(void *context)
     (*(int *)context)++;
 }
 
-static void each_publication_is_told(void **state)
+TEST_ON(struct sl_store *store, each_publication_is_told)
 {
-    struct sl_store *store = *state;
     int calls = 0;
     sl_store_set_published(store, count_call, &calls);
     put_node(store, sliced_node("gpu-3", 4));
@@ -451,36 +431,4 @@ static void each_publication_is_told(void **state)
     sl_store_set_published(store, NULL, NULL);
     assert_true(sl_store_withdraw(store, SL_STR("u-a")));
     assert_int_equal(calls, 2);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_slices, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_nomination_shows_as_a_resident_of_a_pod_that_still_waits),
-        TEST(what_is_nominated_nobody_else_is_given),
-        TEST(binding_on_the_nominated_node_gives_the_nominated_devices),
-        TEST(binding_elsewhere_gives_the_nomination_back),
-        TEST(a_nomination_outlives_a_bind_elsewhere_that_finds_no_room),
-        TEST(a_nomination_whose_devices_are_gone_still_counts_as_room_for_its_pod),
-        TEST(a_nomination_gives_nothing_that_others_hold_by_now),
-        TEST(a_nomination_of_what_is_taken_changes_nothing),
-        TEST(a_nomination_says_what_is_not_known),
-        TEST(only_a_pod_that_waits_gets_a_nomination),
-        TEST(nominations_do_not_count_as_reservations),
-        TEST(a_nomination_does_not_expire),
-        TEST(nominations_can_be_given_back_one_by_one_or_all),
-        TEST(a_bind_that_fails_gives_back_what_was_nominated),
-        TEST(news_that_the_pod_waits_no_more_end_its_nomination),
-        TEST(a_pod_seen_bound_where_it_has_a_nomination_holds_once),
-        TEST(news_that_leave_the_pod_waiting_leave_its_nomination),
-        TEST(a_deleted_pod_and_a_list_without_it_end_its_nomination),
-        TEST(a_node_that_vanishes_takes_its_nominations_along),
-        TEST(the_feed_tells_who_waits_until_it_is_bound),
-        TEST(whoever_listens_late_hears_of_reserved_pods_too),
-        TEST(the_feed_tells_of_changes_ends_and_pods_made_anew),
-        TEST(each_publication_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static enum sl_bind_code ask(struct sl_store *store, struct waiting nominee, boo
     return reserve_code(store, "asks", "asks", "n1");
 }
 
-static void room_is_left_for_those_of_no_lower_priority_who_will_come(void **state)
+TEST_THAT(room_is_left_for_those_of_no_lower_priority_who_will_come)
 {
     static const struct {
         struct waiting nominee;
@@ -60,7 +60,6 @@ static void room_is_left_for_those_of_no_lower_priority_who_will_come(void **sta
         {{.name = "n", .node = "n1", .priority = 6, .phase = "Failed"}, true, false},
         {{.name = "n", .node = "n1", .priority = 6}, false, false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct sl_store *store = store_of(&roomy);
         assert_int_equal(ask(store, rows[i].nominee, rows[i].heeds),
@@ -69,10 +68,9 @@ static void room_is_left_for_those_of_no_lower_priority_who_will_come(void **sta
     }
 }
 
-static void a_nominee_takes_the_room_itself_and_leaves_none_once_it_is_gone(void **state)
+TEST_THAT(a_nominee_takes_the_room_itself_and_leaves_none_once_it_is_gone)
 {
     struct sl_store *store = store_of(&roomy);
-    (void)state;
     assert_int_equal(ask(store, (struct waiting){.name = "n", .node = "n1", .priority = 5}, true),
                      SL_BIND_NO_ROOM);
     assert_int_equal(reserve_code(store, "n", "n", "n1"), SL_BIND_RESERVED);
@@ -84,10 +82,9 @@ static void a_nominee_takes_the_room_itself_and_leaves_none_once_it_is_gone(void
 }
 
 /* Each that is nominated counts, but no more than so many: of a crowd those of highest priority. */
-static void a_crowd_keeps_no_nominee_of_higher_priority_out(void **state)
+TEST_THAT(a_crowd_keeps_no_nominee_of_higher_priority_out)
 {
     struct sl_store *store = store_of(&roomy);
-    (void)state;
     put_node(store, whole_node("n1", 2));
     for (int i = 0; i < SL_NOMINEES_MAX + 16; i++) { /* they will not come: there are two GPUs */
         char name[16];
@@ -110,14 +107,13 @@ static const char *shown(const struct sl_nominees *all, const char *node, size_t
 }
 
 /* filter finds each node's among those of all: bind must leave room for the same. */
-static void the_list_of_all_has_those_of_each_node_the_highest_priority_first(void **state)
+TEST_THAT(the_list_of_all_has_those_of_each_node_the_highest_priority_first)
 {
     struct sl_store *store = store_of(&roomy);
     struct sl_pod *asks =
         pod_of(&(struct pod_spec){.name = "asks", .uid = "asks", .resource = GPU});
     struct sl_nominees all;
     size_t n = 0;
-    (void)state;
     for (int i = 0; i < SL_NOMINEES_MAX + 36; i++) {
         char name[16];
         (void)snprintf(name, sizeof(name), "p%02d", i);
@@ -143,15 +139,4 @@ static void the_list_of_all_has_those_of_each_node_the_highest_priority_first(vo
     sl_nominees_free(&all);
     sl_pod_unref(asks);
     sl_store_free(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(room_is_left_for_those_of_no_lower_priority_who_will_come),
-        cmocka_unit_test(a_nominee_takes_the_room_itself_and_leaves_none_once_it_is_gone),
-        cmocka_unit_test(a_crowd_keeps_no_nominee_of_higher_priority_out),
-        cmocka_unit_test(the_list_of_all_has_those_of_each_node_the_highest_priority_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,9 +30,10 @@ static void expect_free_again(struct sl_store *store)
     assert_false(sl_store_rollback(store, SL_STR("u-a")));
 }
 
-static void reserving_takes_devices_at_once_and_says_which(void **state)
+TEST_FIXTURE(setup_slices, teardown)
+
+TEST_ON(struct sl_store *store, reserving_takes_devices_at_once_and_says_which)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     reserve(store, "a", "u-a", "gpu-1", 0, &result);
     assert_int_equal(result.code, SL_BIND_RESERVED);
@@ -54,9 +55,8 @@ static void reserving_takes_devices_at_once_and_says_which(void **state)
     sl_pod_unref(pod);
 }
 
-static void a_second_call_for_the_same_bind_waits_for_the_first(void **state)
+TEST_ON(struct sl_store *store, a_second_call_for_the_same_bind_waits_for_the_first)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     reserve(store, "a", "u-a", "gpu-1", 0, &result);
     reserve(store, "a", "u-a", "gpu-1", 0, &result);
@@ -69,9 +69,8 @@ static void a_second_call_for_the_same_bind_waits_for_the_first(void **state)
     assert_int_equal(free_now(store, "gpu-2", SLICE), 8);
 }
 
-static void a_committed_bind_asked_again_is_a_success_with_the_same_devices(void **state)
+TEST_ON(struct sl_store *store, a_committed_bind_asked_again_is_a_success_with_the_same_devices)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result first;
     struct sl_bind_result again;
     reserve(store, "a", "u-a", "gpu-1", 0, &first);
@@ -88,9 +87,8 @@ static void a_committed_bind_asked_again_is_a_success_with_the_same_devices(void
     expect_stats(store, (struct sl_store_stats){.binds = 1, .conflicts = 1});
 }
 
-static void commit_sets_the_phase(void **state)
+TEST_ON(struct sl_store *store, commit_sets_the_phase)
 {
-    struct sl_store *store = *state;
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     assert_true(sl_store_commit(store, SL_STR("u-a"), SL_POD_RUNNING));
     struct sl_pod *pod = sl_store_pod(store, SL_STR("default"), SL_STR("a"));
@@ -100,9 +98,8 @@ static void commit_sets_the_phase(void **state)
 }
 
 /* On an embedded cluster no kubelet says it. */
-static void a_pod_that_runs_once_it_is_bound_has_started_then(void **state)
+TEST_ON(struct sl_store *store, a_pod_that_runs_once_it_is_bound_has_started_then)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     reserve(store, "a", "u-a", "gpu-1", 17, &result);
     assert_true(sl_store_commit(store, SL_STR("u-a"), SL_POD_RUNNING));
@@ -117,9 +114,8 @@ static void a_pod_that_runs_once_it_is_bound_has_started_then(void **state)
     sl_pod_unref(pod);
 }
 
-static void commit_of_a_pod_that_has_ended_meanwhile_frees_its_devices(void **state)
+TEST_ON(struct sl_store *store, commit_of_a_pod_that_has_ended_meanwhile_frees_its_devices)
 {
-    struct sl_store *store = *state;
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     assert_true(sl_store_commit(store, SL_STR("u-a"), SL_POD_SUCCEEDED));
     expect_free_again(store);
@@ -129,9 +125,8 @@ static void commit_of_a_pod_that_has_ended_meanwhile_frees_its_devices(void **st
     sl_store_release(store, snapshot);
 }
 
-static void commit_of_a_bind_already_seen_is_true_and_counts_once(void **state)
+TEST_ON(struct sl_store *store, commit_of_a_bind_already_seen_is_true_and_counts_once)
 {
-    struct sl_store *store = *state;
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     put_pod(store, (struct pod_spec){.name = "a",
                                      .uid = "u-a",
@@ -145,18 +140,16 @@ static void commit_of_a_bind_already_seen_is_true_and_counts_once(void **state)
     expect_stats(store, (struct sl_store_stats){.binds = 1});
 }
 
-static void commit_without_a_reservation_is_false(void **state)
+TEST_ON(struct sl_store *store, commit_without_a_reservation_is_false)
 {
-    struct sl_store *store = *state;
     assert_false(sl_store_commit(store, SL_STR("u-a"), SL_POD_RUNNING));
     assert_false(sl_store_commit(store, SL_STR("nobody"), SL_POD_RUNNING));
     assert_false(sl_store_commit(store, SL_STR(""), SL_POD_RUNNING));
     assert_false(sl_store_rollback(store, SL_STR("")));
 }
 
-static void a_rolled_back_pod_waits_again_and_its_devices_are_free(void **state)
+TEST_ON(struct sl_store *store, a_rolled_back_pod_waits_again_and_its_devices_are_free)
 {
-    struct sl_store *store = *state;
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     assert_true(sl_store_rollback(store, SL_STR("u-a")));
     expect_free_again(store);
@@ -167,9 +160,8 @@ static void a_rolled_back_pod_waits_again_and_its_devices_are_free(void **state)
     expect_stats(store, (struct sl_store_stats){.binds = 1, .rollbacks = 1});
 }
 
-static void no_room_says_why_with_numbers(void **state)
+TEST_ON(struct sl_store *store, no_room_says_why_with_numbers)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     reserve(store, "b", "u-b", "gpu-1", 0, &result);
@@ -183,9 +175,8 @@ static void no_room_says_why_with_numbers(void **state)
     expect_stats(store, (struct sl_store_stats){.conflicts = 1});
 }
 
-static void a_malformed_ask_has_no_room_anywhere(void **state)
+TEST_ON(struct sl_store *store, a_malformed_ask_has_no_room_anywhere)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     put_pod(store,
             (struct pod_spec){.name = "m", .uid = "u-m", .resource = SLICE, .count = "1500m"});
@@ -195,9 +186,8 @@ static void a_malformed_ask_has_no_room_anywhere(void **state)
     assert_true(strlen(result.text) > strlen("node gpu-1: "));
 }
 
-static void what_is_not_known_is_named(void **state)
+TEST_ON(struct sl_store *store, what_is_not_known_is_named)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     reserve(store, "x", "u-x", "gpu-1", 0, &result);
     assert_int_equal(result.code, SL_BIND_UNKNOWN_POD);
@@ -211,9 +201,8 @@ static void what_is_not_known_is_named(void **state)
     assert_int_equal(result.code, SL_BIND_UNKNOWN_NODE);
 }
 
-static void another_uid_is_another_pod(void **state)
+TEST_ON(struct sl_store *store, another_uid_is_another_pod)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     reserve(store, "a", "u-old", "gpu-1", 0, &result);
     assert_int_equal(result.code, SL_BIND_OTHER_UID);
@@ -222,9 +211,8 @@ static void another_uid_is_another_pod(void **state)
     assert_int_equal(reserve_code(store, "n", "", "gpu-1"), SL_BIND_OTHER_UID);
 }
 
-static void what_has_ended_or_is_going_is_not_bound(void **state)
+TEST_ON(struct sl_store *store, what_has_ended_or_is_going_is_not_bound)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .phase = "Failed"});
@@ -245,7 +233,7 @@ static int setup_one_reservation(void **state)
     return setup_slices_within(state, &limits);
 }
 
-static void reservations_have_a_maximum(void **state)
+TEST_THAT_WITH(reservations_have_a_maximum, setup_one_reservation, teardown)
 {
     struct sl_store *store = *state;
     struct sl_bind_result result;
@@ -259,9 +247,8 @@ static void reservations_have_a_maximum(void **state)
     assert_int_equal(reserve_code(store, "b", "u-b", "gpu-2"), SL_BIND_RESERVED);
 }
 
-static void long_names_make_a_text_that_is_cut_and_whole(void **state)
+TEST_ON(struct sl_store *store, long_names_make_a_text_that_is_cut_and_whole)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     char name[600];
     for (size_t i = 0; i + 2 < sizeof(name); i += 2) {
@@ -279,9 +266,8 @@ static void long_names_make_a_text_that_is_cut_and_whole(void **state)
 
 /* ---- expiry ---- */
 
-static void a_reservation_expires_when_its_time_is_over(void **state)
+TEST_ON(struct sl_store *store, a_reservation_expires_when_its_time_is_over)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     reserve(store, "a", "u-a", "gpu-1", 1000, &result);
     assert_int_equal(sl_store_expire(store, 1000 + EXPIRE_US - 1), 0);
@@ -291,9 +277,8 @@ static void a_reservation_expires_when_its_time_is_over(void **state)
     expect_stats(store, (struct sl_store_stats){.expiries = 1});
 }
 
-static void nothing_expires_while_expires_are_held(void **state)
+TEST_ON(struct sl_store *store, nothing_expires_while_expires_are_held)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     reserve(store, "a", "u-a", "gpu-1", 1000, &result);
     sl_store_hold_expiry(store, true);
@@ -306,9 +291,8 @@ static void nothing_expires_while_expires_are_held(void **state)
     assert_int_equal(sl_store_expire(store, 1000 + EXPIRE_US), 1);
 }
 
-static void a_bind_does_not_wait_for_what_has_expired(void **state)
+TEST_ON(struct sl_store *store, a_bind_does_not_wait_for_what_has_expired)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     reserve(store, "a", "u-a", "gpu-1", 0, &result);
     reserve(store, "b", "u-b", "gpu-1", EXPIRE_US - 1, &result);
@@ -318,9 +302,8 @@ static void a_bind_does_not_wait_for_what_has_expired(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 0);
 }
 
-static void what_expires_shows_even_when_the_bind_is_refused(void **state)
+TEST_ON(struct sl_store *store, what_expires_shows_even_when_the_bind_is_refused)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     reserve(store, "a", "u-a", "gpu-1", 0, &result);
     reserve(store, "x", "u-x", "gpu-1", EXPIRE_US, &result);
@@ -328,10 +311,9 @@ static void what_expires_shows_even_when_the_bind_is_refused(void **state)
     expect_free_again(store);
 }
 
-static void a_clock_that_goes_back_keeps_the_order_of_expiry(void **state)
+TEST_ON(struct sl_store *store, a_clock_that_goes_back_keeps_the_order_of_expiry)
 {
     static const int64_t at[] = {500, 100, 900, 100, 700};
-    struct sl_store *store = *state;
     for (int i = 0; i < 5; i++) {
         char name[8];
         struct sl_bind_result result;
@@ -348,9 +330,8 @@ static void a_clock_that_goes_back_keeps_the_order_of_expiry(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
 }
 
-static void a_time_near_the_end_of_time_does_not_overflow(void **state)
+TEST_ON(struct sl_store *store, a_time_near_the_end_of_time_does_not_overflow)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     reserve(store, "a", "u-a", "gpu-1", INT64_MAX - 1, &result);
     assert_int_equal(result.code, SL_BIND_RESERVED);
@@ -360,9 +341,8 @@ static void a_time_near_the_end_of_time_does_not_overflow(void **state)
 
 /* ---- what the API server says meanwhile ---- */
 
-static void bound_elsewhere_by_the_api_server_drops_the_reservation(void **state)
+TEST_ON(struct sl_store *store, bound_elsewhere_by_the_api_server_drops_the_reservation)
 {
-    struct sl_store *store = *state;
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-2", .resource = SLICE});
@@ -371,9 +351,8 @@ static void bound_elsewhere_by_the_api_server_drops_the_reservation(void **state
     expect_stats(store, (struct sl_store_stats){.conflicts = 1});
 }
 
-static void news_of_the_unbound_pod_keeps_the_reservation(void **state)
+TEST_ON(struct sl_store *store, news_of_the_unbound_pod_keeps_the_reservation)
 {
-    struct sl_store *store = *state;
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .created_us = 77});
@@ -390,9 +369,8 @@ static void news_of_the_unbound_pod_keeps_the_reservation(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
 }
 
-static void the_end_of_the_pod_ends_its_reservation(void **state)
+TEST_ON(struct sl_store *store, the_end_of_the_pod_ends_its_reservation)
 {
-    struct sl_store *store = *state;
     for (int way = 0; way < 3; way++) {
         put_pod(store,
                 (struct pod_spec){.name = "a", .uid = way == 0 ? "u-a" : "u-c", .resource = SLICE});
@@ -413,9 +391,8 @@ static void the_end_of_the_pod_ends_its_reservation(void **state)
     }
 }
 
-static void a_reservation_outlives_its_node(void **state)
+TEST_ON(struct sl_store *store, a_reservation_outlives_its_node)
 {
-    struct sl_store *store = *state;
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-1"), NULL), 0);
     assert_true(sl_store_commit(store, SL_STR("u-a"), SL_POD_RUNNING));
@@ -423,9 +400,8 @@ static void a_reservation_outlives_its_node(void **state)
     assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
 }
 
-static void binds_in_a_batch_see_it_and_count_at_once(void **state)
+TEST_ON(struct sl_store *store, binds_in_a_batch_see_it_and_count_at_once)
 {
-    struct sl_store *store = *state;
     sl_store_begin(store);
     put_node(store, sliced_node("gpu-3", 8));
     put_pod(store,
@@ -442,9 +418,8 @@ static void binds_in_a_batch_see_it_and_count_at_once(void **state)
     assert_int_equal(free_now(store, "gpu-2", SLICE), 7);
 }
 
-static void every_code_has_a_name(void **state)
+TEST_THAT(every_code_has_a_name)
 {
-    (void)state;
     for (int code = SL_BIND_RESERVED; code <= SL_BIND_NOMEM; code++) {
         const char *name = sl_bind_code_name((enum sl_bind_code)code);
         assert_non_null(name);
@@ -454,41 +429,4 @@ static void every_code_has_a_name(void **state)
         }
     }
     assert_string_equal(sl_bind_code_name(SL_BIND_RESERVED), "Reserved");
-}
-
-int main(void)
-{
-#define T(test) cmocka_unit_test_setup_teardown(test, setup_slices, teardown)
-    const struct CMUnitTest tests[] = {
-        T(reserving_takes_devices_at_once_and_says_which),
-        T(a_second_call_for_the_same_bind_waits_for_the_first),
-        T(a_committed_bind_asked_again_is_a_success_with_the_same_devices),
-        T(commit_sets_the_phase),
-        T(a_pod_that_runs_once_it_is_bound_has_started_then),
-        T(commit_of_a_pod_that_has_ended_meanwhile_frees_its_devices),
-        T(commit_of_a_bind_already_seen_is_true_and_counts_once),
-        T(commit_without_a_reservation_is_false),
-        T(a_rolled_back_pod_waits_again_and_its_devices_are_free),
-        T(no_room_says_why_with_numbers),
-        T(a_malformed_ask_has_no_room_anywhere),
-        T(what_is_not_known_is_named),
-        T(another_uid_is_another_pod),
-        T(what_has_ended_or_is_going_is_not_bound),
-        cmocka_unit_test_setup_teardown(reservations_have_a_maximum, setup_one_reservation,
-                                        teardown),
-        T(long_names_make_a_text_that_is_cut_and_whole),
-        T(a_reservation_expires_when_its_time_is_over),
-        T(nothing_expires_while_expires_are_held),
-        T(a_bind_does_not_wait_for_what_has_expired),
-        T(what_expires_shows_even_when_the_bind_is_refused),
-        T(a_clock_that_goes_back_keeps_the_order_of_expiry),
-        T(a_time_near_the_end_of_time_does_not_overflow),
-        T(bound_elsewhere_by_the_api_server_drops_the_reservation),
-        T(news_of_the_unbound_pod_keeps_the_reservation),
-        T(the_end_of_the_pod_ends_its_reservation),
-        T(a_reservation_outlives_its_node),
-        T(binds_in_a_batch_see_it_and_count_at_once),
-        T(every_code_has_a_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,10 @@ static int32_t shown(struct sl_store *store, const char *node, unsigned device)
     return used;
 }
 
-static void a_view_shows_what_was_measured(void **state)
+TEST_FIXTURE(setup_empty, teardown)
+
+TEST_ON(struct sl_store *store, a_view_shows_what_was_measured)
 {
-    struct sl_store *store = *state;
     const struct sl_measured device[] = {used_of(100), used_of(200)};
     put_node(store, whole_node("t4", 2));
     assert_int_equal(shown(store, "t4", 0), -2);
@@ -39,7 +40,7 @@ static void a_view_shows_what_was_measured(void **state)
     assert_int_equal(shown(store, "t4", 0), -2);
 }
 
-static void the_same_again_changes_nothing(void **state)
+TEST_THAT(the_same_again_changes_nothing)
 {
     struct sl_store *store = *state;
     struct sl_measured device[] = {used_of(100), used_of(200)};
@@ -53,9 +54,8 @@ static void the_same_again_changes_nothing(void **state)
     assert_true(generation_of(store) > generation);
 }
 
-static void nodes_that_nobody_knows_are_passed_over(void **state)
+TEST_ON(struct sl_store *store, nodes_that_nobody_knows_are_passed_over)
 {
-    struct sl_store *store = *state;
     const struct sl_measured device = used_of(100);
     put_node(store, whole_node("t4", 1));
     put_pod(store, (struct pod_spec){.name = "p", .uid = "u", .node = "early", .resource = GPU});
@@ -68,9 +68,8 @@ static void nodes_that_nobody_knows_are_passed_over(void **state)
 }
 
 /* The node may have changed between judgement and this. */
-static void devices_that_the_node_has_not_are_as_none(void **state)
+TEST_ON(struct sl_store *store, devices_that_the_node_has_not_are_as_none)
 {
-    struct sl_store *store = *state;
     const struct sl_measured device[] = {used_of(100), used_of(200), used_of(300)};
     put_node(store, whole_node("t4", 1));
     put_measured(store, "t4", device, 3);
@@ -81,9 +80,8 @@ static void devices_that_the_node_has_not_are_as_none(void **state)
     assert_int_equal(shown(store, "t4", 2), -1);
 }
 
-static void a_node_that_comes_back_starts_without(void **state)
+TEST_ON(struct sl_store *store, a_node_that_comes_back_starts_without)
 {
-    struct sl_store *store = *state;
     const struct sl_measured device = used_of(100);
     put_node(store, whole_node("t4", 1));
     put_measured(store, "t4", &device, 1);
@@ -92,9 +90,8 @@ static void a_node_that_comes_back_starts_without(void **state)
     assert_int_equal(shown(store, "t4", 0), -2);
 }
 
-static void snapshots_that_are_held_stay_as_they_are(void **state)
+TEST_ON(struct sl_store *store, snapshots_that_are_held_stay_as_they_are)
 {
-    struct sl_store *store = *state;
     const struct sl_measured device = used_of(100);
     const struct sl_measured later = used_of(200);
     put_node(store, whole_node("t4", 1));
@@ -104,21 +101,4 @@ static void snapshots_that_are_held_stay_as_they_are(void **state)
     assert_int_equal(view_at(held, "t4")->measured[0].used_mib, 100);
     assert_int_equal(shown(store, "t4", 0), 200);
     sl_store_release(store, held);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_view_shows_what_was_measured, setup_empty, teardown),
-        cmocka_unit_test_setup_teardown(the_same_again_changes_nothing, setup_empty, teardown),
-        cmocka_unit_test_setup_teardown(nodes_that_nobody_knows_are_passed_over, setup_empty,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(devices_that_the_node_has_not_are_as_none, setup_empty,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_node_that_comes_back_starts_without, setup_empty,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(snapshots_that_are_held_stay_as_they_are, setup_empty,
-                                        teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,9 +76,10 @@ static int setup(void **state)
     return 0;
 }
 
-static void all_pods_of_a_node_count_whatever_they_ask_for(void **state)
+TEST_FIXTURE(setup, teardown)
+
+TEST_ON(struct sl_store *store, all_pods_of_a_node_count_whatever_they_ask_for)
 {
-    struct sl_store *store = *state;
     put_light(store, (struct light){"dns", "gpu-1", "100m", "70Mi", "Running"});
     put_light(store, (struct light){"idle", "gpu-1", NULL, NULL, "Running"});
     put_pod(store,
@@ -95,9 +96,8 @@ static void all_pods_of_a_node_count_whatever_they_ask_for(void **state)
     assert_null(sl_store_pod(store, SL_STR("kube-system"), SL_STR("dns")));
 }
 
-static void a_nomination_and_a_reservation_count_on_their_node(void **state)
+TEST_ON(struct sl_store *store, a_nomination_and_a_reservation_count_on_their_node)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
     sl_store_nominate(store, SL_STR("u-a"), SL_STR("gpu-1"), SL_STR(SLICE "=0/0"), &result);
@@ -107,9 +107,8 @@ static void a_nomination_and_a_reservation_count_on_their_node(void **state)
     expect_use(store, "gpu-2", (struct use){1000, 0, 1});
 }
 
-static void what_ends_goes_or_moves_counts_no_more(void **state)
+TEST_ON(struct sl_store *store, what_ends_goes_or_moves_counts_no_more)
 {
-    struct sl_store *store = *state;
     put_light(store, (struct light){"a", "gpu-1", "1", "1Ki", "Running"});
     put_light(store, (struct light){"b", "gpu-1", "2", "1Ki", "Running"});
     put_light(store, (struct light){"c", "gpu-1", "4", "1Ki", "Running"});
@@ -124,9 +123,8 @@ static void what_ends_goes_or_moves_counts_no_more(void **state)
     expect_use(store, "gpu-2", (struct use){5000, 2048, 1});
 }
 
-static void a_pod_that_begins_to_ask_for_ours_counts_once(void **state)
+TEST_ON(struct sl_store *store, a_pod_that_begins_to_ask_for_ours_counts_once)
 {
-    struct sl_store *store = *state;
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1"});
     expect_use(store, "gpu-1", (struct use){1000, 0, 1});
     put_pod(store,
@@ -140,9 +138,8 @@ static void a_pod_that_begins_to_ask_for_ours_counts_once(void **state)
     expect_use(store, "gpu-1", (struct use){0, 0, 0});
 }
 
-static void pods_of_nodes_without_gpus_are_not_kept_and_publish_nothing(void **state)
+TEST_ON(struct sl_store *store, pods_of_nodes_without_gpus_are_not_kept_and_publish_nothing)
 {
-    struct sl_store *store = *state;
     uint64_t generation = generation_of(store);
     put_light(store, (struct light){"web", "cpu-1", "1", "1Gi", "Running"});
     put_light(store, (struct light){"waiting", NULL, "1", "1Gi", "Pending"});
@@ -152,9 +149,8 @@ static void pods_of_nodes_without_gpus_are_not_kept_and_publish_nothing(void **s
     expect_use(store, "cpu-1", (struct use){0, 0, 0});
 }
 
-static void news_that_change_nothing_publish_nothing(void **state)
+TEST_ON(struct sl_store *store, news_that_change_nothing_publish_nothing)
 {
-    struct sl_store *store = *state;
     put_light(store, (struct light){"dns", "gpu-1", "100m", "70Mi", "Pending"});
     uint64_t generation = generation_of(store);
     put_light(store, (struct light){"dns", "gpu-1", "100m", "70Mi", "Running"});
@@ -163,9 +159,8 @@ static void news_that_change_nothing_publish_nothing(void **state)
     assert_true(generation_of(store) > generation);
 }
 
-static void pods_of_a_node_that_is_not_known_yet_count_when_it_comes(void **state)
+TEST_ON(struct sl_store *store, pods_of_a_node_that_is_not_known_yet_count_when_it_comes)
 {
-    struct sl_store *store = *state;
     put_light(store, (struct light){"a", "gpu-9", "1", "1Mi", "Running"});
     put_node(store, sliced_node("gpu-9", 4));
     expect_use(store, "gpu-9", (struct use){1000, 1 << 20, 1});
@@ -177,9 +172,8 @@ static void pods_of_a_node_that_is_not_known_yet_count_when_it_comes(void **stat
 }
 
 /* As while the device plugin is restarted. */
-static void a_node_whose_gpus_are_away_keeps_its_pods(void **state)
+TEST_ON(struct sl_store *store, a_node_whose_gpus_are_away_keeps_its_pods)
 {
-    struct sl_store *store = *state;
     put_light(store, (struct light){"a", "gpu-1", "1", NULL, "Running"});
     put_node(store, whole_node("gpu-1", 0));
     put_light(store, (struct light){"b", "gpu-1", "1", NULL, "Running"});
@@ -187,9 +181,8 @@ static void a_node_whose_gpus_are_away_keeps_its_pods(void **state)
     expect_use(store, "gpu-1", (struct use){2000, 0, 2});
 }
 
-static void a_list_forgets_what_it_does_not_name(void **state)
+TEST_ON(struct sl_store *store, a_list_forgets_what_it_does_not_name)
 {
-    struct sl_store *store = *state;
     put_light(store, (struct light){"a", "gpu-1", "1", NULL, "Running"});
     put_light(store, (struct light){"b", "gpu-1", "2", NULL, "Running"});
     put_light(store, (struct light){"c", "gpu-1", "4", NULL, "Running"});
@@ -201,9 +194,8 @@ static void a_list_forgets_what_it_does_not_name(void **state)
     expect_use(store, "gpu-1", (struct use){13000, 0, 3});
 }
 
-static void a_list_of_nodes_shows_whose_pods_are_not_kept(void **state)
+TEST_ON(struct sl_store *store, a_list_of_nodes_shows_whose_pods_are_not_kept)
 {
-    struct sl_store *store = *state;
     put_light(store, (struct light){"a", "cpu-2", "1", NULL, "Running"});
     put_light(store, (struct light){"b", "gpu-1", "1", NULL, "Running"});
     put_light(store, (struct light){"c", "gpu-7", "1", NULL, "Running"});
@@ -217,9 +209,8 @@ static void a_list_of_nodes_shows_whose_pods_are_not_kept(void **state)
 }
 
 /* On a node that is there all count; of those that name any other the maximum. */
-static void how_many_are_kept_is_bounded(void **state)
+TEST_THAT(how_many_are_kept_is_bounded)
 {
-    (void)state;
     const struct sl_store_limits tight = {10, 2, 10, 1000};
     struct sl_store *store = store_of(&tight);
     struct sl_store_stats stats;
@@ -236,9 +227,8 @@ static void how_many_are_kept_is_bounded(void **state)
     sl_store_free(store);
 }
 
-static void requests_beyond_measure_are_cut(void **state)
+TEST_ON(struct sl_store *store, requests_beyond_measure_are_cut)
 {
-    struct sl_store *store = *state;
     put_light(store, (struct light){"a", "gpu-1", "9223372036854775807", "7Ei", "Running"});
     put_pod(store, (struct pod_spec){.name = "p", .uid = "u", .resource = SLICE, .node = "gpu-1"});
     expect_use(store, "gpu-1",
@@ -270,13 +260,12 @@ static void expect_sums(struct sl_store *store, const struct model_light *pod, c
     }
 }
 
-static void a_random_life_adds_up(void **state)
+TEST_THAT(a_random_life_adds_up)
 {
     struct sl_store *store = store_of(&roomy);
     struct model_light pod[PODS];
     bool known[NODES] = {false};
     uint64_t seed = 0x9e3779b97f4a7c15u;
-    (void)state;
     for (int i = 0; i < PODS; i++) {
         pod[i].node = -1;
     }
@@ -304,26 +293,4 @@ static void a_random_life_adds_up(void **state)
         expect_sums(store, pod, known);
     }
     sl_store_free(store);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(all_pods_of_a_node_count_whatever_they_ask_for),
-        TEST(a_nomination_and_a_reservation_count_on_their_node),
-        TEST(what_ends_goes_or_moves_counts_no_more),
-        TEST(a_pod_that_begins_to_ask_for_ours_counts_once),
-        TEST(pods_of_nodes_without_gpus_are_not_kept_and_publish_nothing),
-        TEST(news_that_change_nothing_publish_nothing),
-        TEST(pods_of_a_node_that_is_not_known_yet_count_when_it_comes),
-        TEST(a_node_whose_gpus_are_away_keeps_its_pods),
-        TEST(a_list_forgets_what_it_does_not_name),
-        TEST(a_list_of_nodes_shows_whose_pods_are_not_kept),
-        TEST(how_many_are_kept_is_bounded),
-        TEST(requests_beyond_measure_are_cut),
-        cmocka_unit_test(a_random_life_adds_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

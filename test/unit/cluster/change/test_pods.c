@@ -103,9 +103,10 @@ static void bind(struct sl_store *store, const char *name)
 
 /* ---- what was given ---- */
 
-static void an_edited_assignment_moves_nothing(void **state)
+TEST_FIXTURE(set_up, teardown)
+
+TEST_ON(struct sl_store *store, an_edited_assignment_moves_nothing)
 {
-    struct sl_store *store = *state;
     static const char *const lies[] = {MEM "=1*10", MEM "=1*1", MEM "=9*10", "nonsense", "", NULL};
     put(store, (struct share){.name = "a", .node = "n", .units = "10", .assignment = MEM "=0*10"});
     put(store, (struct share){.name = "b", .node = "n", .units = "12", .assignment = MEM "=1*12"});
@@ -119,9 +120,8 @@ static void an_edited_assignment_moves_nothing(void **state)
     }
 }
 
-static void who_was_bound_without_an_assignment_cannot_write_one(void **state)
+TEST_ON(struct sl_store *store, who_was_bound_without_an_assignment_cannot_write_one)
 {
-    struct sl_store *store = *state;
     put(store, (struct share){.name = "a", .node = "n", .units = "10"});
     struct sl_pod *pod = sl_store_pod(store, SL_STR("default"), SL_STR("a"));
     put(store, (struct share){.name = "a", .node = "n", .units = "10", .assignment = MEM "=1*10"});
@@ -133,9 +133,8 @@ static void who_was_bound_without_an_assignment_cannot_write_one(void **state)
 }
 
 /* Two GPUs of 5 would leave 11 on the first. */
-static void an_edited_label_spreads_no_share(void **state)
+TEST_ON(struct sl_store *store, an_edited_label_spreads_no_share)
 {
-    struct sl_store *store = *state;
     put(store, (struct share){.name = "a", .node = "n", .units = "10", .assignment = MEM "=0*10"});
     put(store,
         (struct share){
@@ -143,9 +142,8 @@ static void an_edited_label_spreads_no_share(void **state)
     expect_use(store, 10, 0);
 }
 
-static void the_ask_of_a_bound_pod_never_shrinks(void **state)
+TEST_ON(struct sl_store *store, the_ask_of_a_bound_pod_never_shrinks)
 {
-    struct sl_store *store = *state;
     static const char *const units[] = {"1", "0", NULL};
     put(store, (struct share){.name = "a", .node = "n", .units = "10", .assignment = MEM "=0*10"});
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
@@ -156,9 +154,8 @@ static void the_ask_of_a_bound_pod_never_shrinks(void **state)
     expect_use(store, 0, 0);
 }
 
-static void what_is_edited_while_the_binding_is_under_way_changes_nothing(void **state)
+TEST_ON(struct sl_store *store, what_is_edited_while_the_binding_is_under_way_changes_nothing)
 {
-    struct sl_store *store = *state;
     put(store, (struct share){.name = "a", .units = "10"});
     assert_int_equal(reserve_code(store, "a", "a", "n"), SL_BIND_RESERVED);
     put(store, (struct share){.name = "a", .units = "10", .gpus = "2"});
@@ -171,9 +168,8 @@ static void what_is_edited_while_the_binding_is_under_way_changes_nothing(void *
 }
 
 /* The watch may be ahead of the answer to the binding. */
-static void the_share_that_the_binding_names_is_the_one_that_was_reserved(void **state)
+TEST_ON(struct sl_store *store, the_share_that_the_binding_names_is_the_one_that_was_reserved)
 {
-    struct sl_store *store = *state;
     struct sl_bind_result result;
     put(store, (struct share){.name = "a", .units = "10"});
     reserve(store, "a", "a", "n", 0, &result);
@@ -184,18 +180,16 @@ static void the_share_that_the_binding_names_is_the_one_that_was_reserved(void *
 }
 
 /* ... but another replica may have bound it first, to other devices. */
-static void another_binding_than_ours_counts_as_it_is(void **state)
+TEST_ON(struct sl_store *store, another_binding_than_ours_counts_as_it_is)
 {
-    struct sl_store *store = *state;
     put(store, (struct share){.name = "a", .units = "10"});
     assert_int_equal(reserve_code(store, "a", "a", "n"), SL_BIND_RESERVED);
     put(store, (struct share){.name = "a", .node = "n", .units = "10", .assignment = MEM "=1*10"});
     expect_use(store, 0, 10);
 }
 
-static void the_timeout_of_a_bound_pod_is_the_one_it_was_bound_with(void **state)
+TEST_ON(struct sl_store *store, the_timeout_of_a_bound_pod_is_the_one_it_was_bound_with)
 {
-    struct sl_store *store = *state;
     put(store, (struct share){.name = "a", .units = "1", .timeout = "10m"});
     bind(store, "a");
     put(store,
@@ -213,9 +207,8 @@ static void the_timeout_of_a_bound_pod_is_the_one_it_was_bound_with(void **state
 
 /* ---- the gate ---- */
 
-static void a_gate_that_was_seen_is_remembered(void **state)
+TEST_ON(struct sl_store *store, a_gate_that_was_seen_is_remembered)
 {
-    struct sl_store *store = *state;
     put(store, (struct share){.name = "a", .units = "1", .gated = true});
     put(store, (struct share){.name = "b", .units = "1"});
     put(store, (struct share){.name = "a", .units = "1"});
@@ -245,9 +238,8 @@ static bool says_queued(struct sl_store *store, const char *name)
     return queued;
 }
 
-static void the_condition_that_it_is_queued_costs_no_snapshot_and_no_plan(void **state)
+TEST_ON(struct sl_store *store, the_condition_that_it_is_queued_costs_no_snapshot_and_no_plan)
 {
-    struct sl_store *store = *state;
     unsigned letters = 0;
     put(store, (struct share){.name = "a", .units = "1", .gated = true});
     sl_store_set_feed(store, count_letter, &letters);
@@ -265,9 +257,8 @@ static void the_condition_that_it_is_queued_costs_no_snapshot_and_no_plan(void *
     sl_store_set_feed(store, NULL, NULL);
 }
 
-static void a_bound_pod_that_is_told_of_again_costs_no_snapshot(void **state)
+TEST_ON(struct sl_store *store, a_bound_pod_that_is_told_of_again_costs_no_snapshot)
 {
-    struct sl_store *store = *state;
     const struct share bound = {.name = "a", .units = "4", .node = "n", .assignment = MEM "=0*4"};
     put(store, bound);
     expect_use(store, 4, 0);
@@ -282,9 +273,8 @@ static void a_bound_pod_that_is_told_of_again_costs_no_snapshot(void **state)
 /* ---- two pods of one name ---- */
 
 /* kube-scheduler asked for the new one before the watch had told of it. */
-static void late_news_of_the_pod_before_it_frees_nothing(void **state)
+TEST_ON(struct sl_store *store, late_news_of_the_pod_before_it_frees_nothing)
 {
-    struct sl_store *store = *state;
     const struct share earlier = {.name = "a", .uid = "old", .units = "4", .created_us = 1000000};
     for (int64_t later_us = 0; later_us < 2; later_us++) {
         const struct share fresh = {
@@ -305,9 +295,8 @@ static void late_news_of_the_pod_before_it_frees_nothing(void **state)
 }
 
 /* The clocks of two API servers need not agree. */
-static void of_two_pods_that_the_watch_tells_of_the_last_counts(void **state)
+TEST_ON(struct sl_store *store, of_two_pods_that_the_watch_tells_of_the_last_counts)
 {
-    struct sl_store *store = *state;
     const struct share first = {.name = "a", .uid = "first", .units = "4", .created_us = 2};
     assert_int_equal(sl_store_put_pod_ahead(store, made(&first), NULL), 0);
     put(store, first);
@@ -320,9 +309,8 @@ static void of_two_pods_that_the_watch_tells_of_the_last_counts(void **state)
     expect_use(store, 0, 10);
 }
 
-static void a_list_says_which_of_two_pods_of_one_name_there_is(void **state)
+TEST_ON(struct sl_store *store, a_list_says_which_of_two_pods_of_one_name_there_is)
 {
-    struct sl_store *store = *state;
     const struct share old = {.name = "a", .uid = "old", .units = "10", .created_us = 2};
     assert_int_equal(sl_store_put_pod_ahead(store, made(&old), NULL), 0);
     assert_int_equal(reserve_code(store, "a", "old", "n"), SL_BIND_RESERVED);
@@ -331,27 +319,4 @@ static void a_list_says_which_of_two_pods_of_one_name_there_is(void **state)
     (void)sl_store_sweep_end(store, SL_SWEEP_PODS);
     expect_use(store, 0, 0);
     assert_int_equal(reserve_code(store, "a", "new", "n"), SL_BIND_RESERVED);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(an_edited_assignment_moves_nothing),
-        TEST(who_was_bound_without_an_assignment_cannot_write_one),
-        TEST(an_edited_label_spreads_no_share),
-        TEST(the_ask_of_a_bound_pod_never_shrinks),
-        TEST(what_is_edited_while_the_binding_is_under_way_changes_nothing),
-        TEST(the_share_that_the_binding_names_is_the_one_that_was_reserved),
-        TEST(another_binding_than_ours_counts_as_it_is),
-        TEST(the_timeout_of_a_bound_pod_is_the_one_it_was_bound_with),
-        TEST(a_gate_that_was_seen_is_remembered),
-        TEST(the_condition_that_it_is_queued_costs_no_snapshot_and_no_plan),
-        TEST(a_bound_pod_that_is_told_of_again_costs_no_snapshot),
-        TEST(late_news_of_the_pod_before_it_frees_nothing),
-        TEST(of_two_pods_that_the_watch_tells_of_the_last_counts),
-        TEST(a_list_says_which_of_two_pods_of_one_name_there_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

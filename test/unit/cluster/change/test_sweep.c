@@ -33,11 +33,10 @@ static struct sl_store *example(void)
     return store;
 }
 
-static void what_a_list_does_not_name_is_deleted(void **state)
+TEST_THAT(what_a_list_does_not_name_is_deleted)
 {
     struct sl_store *store = example();
     size_t n_pods = 0;
-    (void)state;
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
     put_slice(store, "b", "ub", "n1");
     put_slice(store, "d", "ud", "n2");
@@ -59,10 +58,9 @@ static void what_a_list_does_not_name_is_deleted(void **state)
     sl_store_free(store);
 }
 
-static void all_go_with_one_snapshot(void **state)
+TEST_THAT(all_go_with_one_snapshot)
 {
     struct sl_store *store = example();
-    (void)state;
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
     const struct sl_snapshot *before = sl_store_acquire(store);
     assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 3);
@@ -74,11 +72,10 @@ static void all_go_with_one_snapshot(void **state)
     sl_store_free(store);
 }
 
-static void within_a_batch_nothing_shows_before_its_end(void **state)
+TEST_THAT(within_a_batch_nothing_shows_before_its_end)
 {
     struct sl_store *store = example();
     size_t n_pods = 0;
-    (void)state;
     sl_store_begin(store);
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
     assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 3);
@@ -90,10 +87,9 @@ static void within_a_batch_nothing_shows_before_its_end(void **state)
     sl_store_free(store);
 }
 
-static void a_reservation_goes_with_its_pod_and_only_then(void **state)
+TEST_THAT(a_reservation_goes_with_its_pod_and_only_then)
 {
     struct sl_store *store = example();
-    (void)state;
     put_slice(store, "d", "ud", NULL);
     assert_int_equal(reserve_code(store, "c", "uc", "n2"), SL_BIND_RESERVED);
     assert_int_equal(reserve_code(store, "d", "ud", "n2"), SL_BIND_RESERVED);
@@ -107,10 +103,9 @@ static void a_reservation_goes_with_its_pod_and_only_then(void **state)
     sl_store_free(store);
 }
 
-static void an_older_word_on_a_pod_bound_meanwhile_counts_as_seen(void **state)
+TEST_THAT(an_older_word_on_a_pod_bound_meanwhile_counts_as_seen)
 {
     struct sl_store *store = example();
-    (void)state;
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
     assert_int_equal(reserve_code(store, "c", "uc", "n2"), SL_BIND_RESERVED);
     assert_true(sl_store_commit(store, SL_STR("uc"), SL_POD_PENDING));
@@ -123,10 +118,9 @@ static void an_older_word_on_a_pod_bound_meanwhile_counts_as_seen(void **state)
 }
 
 /* As after etcd was restored from a backup. */
-static void a_list_begun_after_a_binding_may_show_the_pod_unbound(void **state)
+TEST_THAT(a_list_begun_after_a_binding_may_show_the_pod_unbound)
 {
     struct sl_store *store = example();
-    (void)state;
     assert_int_equal(reserve_code(store, "c", "uc", "n2"), SL_BIND_RESERVED);
     assert_true(sl_store_commit(store, SL_STR("uc"), SL_POD_PENDING));
     put_slice(store, "c", "uc", NULL); /* of a watch: older than the binding */
@@ -147,11 +141,10 @@ static void a_list_begun_after_a_binding_may_show_the_pod_unbound(void **state)
     sl_store_free(store);
 }
 
-static void what_could_not_be_put_is_kept(void **state)
+TEST_THAT(what_could_not_be_put_is_kept)
 {
     struct sl_store *store = example();
     size_t n_pods = 0;
-    (void)state;
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
     sl_store_sweep_begin(store, SL_SWEEP_NODES);
     sl_store_sweep_keep_pod(store, SL_STR("default"), SL_STR("a"));
@@ -166,11 +159,10 @@ static void what_could_not_be_put_is_kept(void **state)
     sl_store_free(store);
 }
 
-static void sweeps_of_both_kinds_may_overlap(void **state)
+TEST_THAT(sweeps_of_both_kinds_may_overlap)
 {
     struct sl_store *store = example();
     size_t n_pods = 0;
-    (void)state;
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
     put_slice(store, "a", "ua", "n1");
     sl_store_sweep_begin(store, SL_SWEEP_NODES);
@@ -183,10 +175,9 @@ static void sweeps_of_both_kinds_may_overlap(void **state)
     sl_store_free(store);
 }
 
-static void a_sweep_that_was_given_up_deletes_nothing(void **state)
+TEST_THAT(a_sweep_that_was_given_up_deletes_nothing)
 {
     struct sl_store *store = example();
-    (void)state;
     assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 0); /* none was begun */
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
     put_slice(store, "a", "ua", "n1");
@@ -200,10 +191,9 @@ static void a_sweep_that_was_given_up_deletes_nothing(void **state)
     sl_store_free(store);
 }
 
-static void a_pod_made_anew_is_not_its_forerunner(void **state)
+TEST_THAT(a_pod_made_anew_is_not_its_forerunner)
 {
     struct sl_store *store = example();
-    (void)state;
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
     put_slice(store, "a", "ua2", NULL);
     assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 2);
@@ -211,11 +201,10 @@ static void a_pod_made_anew_is_not_its_forerunner(void **state)
     sl_store_free(store);
 }
 
-static void pods_that_ask_for_nothing_of_ours_are_not_kept(void **state)
+TEST_THAT(pods_that_ask_for_nothing_of_ours_are_not_kept)
 {
     struct sl_store *store = example();
     size_t n_pods = 0;
-    (void)state;
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
     for (int i = 0; i < 200; i++) {
         char name[16];
@@ -226,22 +215,4 @@ static void pods_that_ask_for_nothing_of_ours_are_not_kept(void **state)
     (void)counts(store, &n_pods);
     assert_int_equal(n_pods, 0);
     sl_store_free(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_list_does_not_name_is_deleted),
-        cmocka_unit_test(all_go_with_one_snapshot),
-        cmocka_unit_test(within_a_batch_nothing_shows_before_its_end),
-        cmocka_unit_test(a_reservation_goes_with_its_pod_and_only_then),
-        cmocka_unit_test(an_older_word_on_a_pod_bound_meanwhile_counts_as_seen),
-        cmocka_unit_test(a_list_begun_after_a_binding_may_show_the_pod_unbound),
-        cmocka_unit_test(what_could_not_be_put_is_kept),
-        cmocka_unit_test(sweeps_of_both_kinds_may_overlap),
-        cmocka_unit_test(a_sweep_that_was_given_up_deletes_nothing),
-        cmocka_unit_test(a_pod_made_anew_is_not_its_forerunner),
-        cmocka_unit_test(pods_that_ask_for_nothing_of_ours_are_not_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* The published snapshot: immutable while it is held, cheap to look names up in. */
 #include "unit/cluster/fixture.h"
 
-static void a_held_snapshot_stays_as_it_was(void **state)
+TEST_FIXTURE(setup_empty, teardown)
+
+TEST_ON(struct sl_store *store, a_held_snapshot_stays_as_it_was)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
@@ -26,12 +27,11 @@ static void a_held_snapshot_stays_as_it_was(void **state)
     assert_int_equal(free_now(store, "gpu-0", SLICE), 8);
 }
 
-static void snapshots_may_be_released_in_any_order(void **state)
+TEST_ON(struct sl_store *store, snapshots_may_be_released_in_any_order)
 {
     enum { HELD = 6 };
     static const int orders[][HELD] = {
         {0, 1, 2, 3, 4, 5}, {5, 4, 3, 2, 1, 0}, {2, 4, 0, 5, 1, 3}, {3, 0, 5, 1, 4, 2}};
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_node(store, sliced_node("gpu-2", 8));
     for (size_t round = 0; round < sizeof(orders) / sizeof(orders[0]); round++) {
@@ -64,9 +64,8 @@ static void snapshots_may_be_released_in_any_order(void **state)
     }
 }
 
-static void one_snapshot_may_be_held_by_many(void **state)
+TEST_ON(struct sl_store *store, one_snapshot_may_be_held_by_many)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     const struct sl_snapshot *one = sl_store_acquire(store);
     const struct sl_snapshot *two = sl_store_acquire(store);
@@ -79,9 +78,8 @@ static void one_snapshot_may_be_held_by_many(void **state)
     sl_store_release(store, NULL);
 }
 
-static void the_generation_goes_up_with_every_change(void **state)
+TEST_ON(struct sl_store *store, the_generation_goes_up_with_every_change)
 {
-    struct sl_store *store = *state;
     uint64_t last = generation_of(store);
     for (int step = 0; step < 6; step++) {
         struct sl_bind_result result;
@@ -111,9 +109,8 @@ static void the_generation_goes_up_with_every_change(void **state)
     }
 }
 
-static void what_changes_nothing_publishes_nothing(void **state)
+TEST_ON(struct sl_store *store, what_changes_nothing_publishes_nothing)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_pod(store,
             (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
@@ -130,9 +127,8 @@ static void what_changes_nothing_publishes_nothing(void **state)
     sl_store_release(store, held);
 }
 
-static void nodes_that_did_not_change_share_their_view_and_the_index(void **state)
+TEST_ON(struct sl_store *store, nodes_that_did_not_change_share_their_view_and_the_index)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_node(store, sliced_node("gpu-2", 8));
     const struct sl_snapshot *before = sl_store_acquire(store);
@@ -154,11 +150,10 @@ static void nodes_that_did_not_change_share_their_view_and_the_index(void **stat
 
 /* ---- lookup ---- */
 
-static void views_stand_in_order_of_name(void **state)
+TEST_ON(struct sl_store *store, views_stand_in_order_of_name)
 {
     static const char *const names[] = {"m", "b", "zz", "a-very-long-name-of-a-node", "z", "b1"};
     static const char *const sorted[] = {"a-very-long-name-of-a-node", "b", "b1", "m", "z", "zz"};
-    struct sl_store *store = *state;
     for (size_t i = 0; i < 6; i++) {
         put_node(store, whole_node(names[i], 1));
     }
@@ -204,9 +199,8 @@ static uint32_t find_by_hand(const struct sl_snapshot *snapshot, const char *nam
 }
 
 /* Every name, and names made from it by one change, with every kind of hint. */
-static void lookup_agrees_with_a_search_by_hand(void **state)
+TEST_ON(struct sl_store *store, lookup_agrees_with_a_search_by_hand)
 {
-    struct sl_store *store = *state;
     uint64_t seed = 42;
     add_random_nodes(store, &seed);
     const struct sl_snapshot *snapshot = sl_store_acquire(store);
@@ -235,9 +229,8 @@ static void lookup_agrees_with_a_search_by_hand(void **state)
 }
 
 /* Runs of names in any order, some unknown: as one by one, up to the first that is unknown. */
-static void a_run_of_names_is_found_up_to_the_first_unknown(void **state)
+TEST_ON(struct sl_store *store, a_run_of_names_is_found_up_to_the_first_unknown)
 {
-    struct sl_store *store = *state;
     uint64_t seed = 7;
     add_random_nodes(store, &seed);
     const struct sl_snapshot *snapshot = sl_store_acquire(store);
@@ -266,9 +259,8 @@ static void a_run_of_names_is_found_up_to_the_first_unknown(void **state)
     sl_store_release(store, snapshot);
 }
 
-static void odd_names_are_not_found(void **state)
+TEST_ON(struct sl_store *store, odd_names_are_not_found)
 {
-    struct sl_store *store = *state;
     const struct sl_snapshot *empty = sl_store_acquire(store);
     assert_int_equal(sl_snapshot_find(empty, SL_STR("a"), 0), SL_NODE_NONE);
     sl_store_release(store, empty);
@@ -282,9 +274,8 @@ static void odd_names_are_not_found(void **state)
 }
 
 /* Whoever has seen a generation can ask for what is newer. */
-static void a_view_says_since_when_it_is_shown(void **state)
+TEST_ON(struct sl_store *store, a_view_says_since_when_it_is_shown)
 {
-    struct sl_store *store = *state;
     put_node(store, sliced_node("gpu-1", 8));
     put_node(store, sliced_node("gpu-2", 8));
     const struct sl_snapshot *before = sl_store_acquire(store);
@@ -301,23 +292,4 @@ static void a_view_says_since_when_it_is_shown(void **state)
     assert_true(last->nodes_generation > after->generation);
     sl_store_release(store, after);
     sl_store_release(store, last);
-}
-
-int main(void)
-{
-#define T(test) cmocka_unit_test_setup_teardown(test, setup_empty, teardown)
-    const struct CMUnitTest tests[] = {
-        T(a_held_snapshot_stays_as_it_was),
-        T(snapshots_may_be_released_in_any_order),
-        T(one_snapshot_may_be_held_by_many),
-        T(the_generation_goes_up_with_every_change),
-        T(what_changes_nothing_publishes_nothing),
-        T(nodes_that_did_not_change_share_their_view_and_the_index),
-        T(a_view_says_since_when_it_is_shown),
-        T(views_stand_in_order_of_name),
-        T(lookup_agrees_with_a_search_by_hand),
-        T(a_run_of_names_is_found_up_to_the_first_unknown),
-        T(odd_names_are_not_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

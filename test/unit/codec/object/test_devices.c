@@ -4,11 +4,7 @@
 #include "sliced/node.h"
 #include "unit/codec/describe.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static void assert_devices(const char *text, const char *expected)
 {
@@ -38,9 +34,8 @@ static void assert_problem(const char *text, const char *expected)
     assert_devices(text, whole);
 }
 
-static void all_that_it_can_say_is_read(void **state)
+TEST_THAT(all_that_it_can_say_is_read)
 {
-    (void)state;
     assert_devices("[{\"index\":0,\"uuid\":\"GPU-5c\",\"product\":\"NVIDIA-A30\",\"memory\":24576,"
                    "\"healthy\":true,\"mig\":true,\"instances\":[{\"profile\":\"1g.6gb\","
                    "\"start\":0},{\"profile\":\"1g.6gb+me\",\"start\":3}]},"
@@ -52,9 +47,8 @@ static void all_that_it_can_say_is_read(void **state)
 }
 
 /* What it names, somebody knows. */
-static void a_gpu_that_names_no_instances_may_be_unsure(void **state)
+TEST_THAT(a_gpu_that_names_no_instances_may_be_unsure)
 {
-    (void)state;
     assert_devices("[{\"index\":0,\"mig\":true,\"unsure\":true},{\"index\":1,\"unsure\":true,"
                    "\"instances\":[{\"profile\":\"1g.6gb\"}]}]",
                    "  device 0 unsure mig\n  device 1 mig\n    instance 1g.6gb at -1\n");
@@ -62,9 +56,8 @@ static void a_gpu_that_names_no_instances_may_be_unsure(void **state)
                    "[0].unsure: expected a boolean, found a string (line 1, column 22)");
 }
 
-static void only_the_index_is_required(void **state)
+TEST_THAT(only_the_index_is_required)
 {
-    (void)state;
     assert_devices("[]", "");
     assert_devices("[{\"index\":3}]", "  device 3\n");
     assert_devices(
@@ -72,18 +65,16 @@ static void only_the_index_is_required(void **state)
         "  device 3\n");
 }
 
-static void instances_imply_mig_mode_and_may_have_no_start(void **state)
+TEST_THAT(instances_imply_mig_mode_and_may_have_no_start)
 {
-    (void)state;
     assert_devices("[{\"index\":0,\"instances\":[{\"profile\":\"2g.12gb\"}]}]",
                    "  device 0 mig\n    instance 2g.12gb at -1\n");
     assert_devices("[{\"index\":0,\"instances\":[]}]", "  device 0\n");
     assert_devices("[{\"index\":0,\"mig\":true}]", "  device 0 mig\n");
 }
 
-static void memory_is_mib_as_a_number_and_bytes_as_a_quantity(void **state)
+TEST_THAT(memory_is_mib_as_a_number_and_bytes_as_a_quantity)
 {
-    (void)state;
     assert_devices("[{\"index\":0,\"memory\":1}]", "  device 0 memory=1\n");
     assert_devices("[{\"index\":0,\"memory\":\"24G\"}]", "  device 0 memory=22888\n");
     assert_devices("[{\"index\":0,\"memory\":\"1Mi\"}]", "  device 0 memory=1\n");
@@ -101,9 +92,8 @@ static void memory_is_mib_as_a_number_and_bytes_as_a_quantity(void **state)
                    "22)");
 }
 
-static void what_is_wrong_is_said_with_its_place(void **state)
+TEST_THAT(what_is_wrong_is_said_with_its_place)
 {
-    (void)state;
     assert_problem("", "expected a value, found the end of the text (line 1, column 1)");
     assert_problem("{}", "expected an array of objects, found an object (line 1, column 1)");
     assert_problem("[1]", "[0]: expected an object, found a number (line 1, column 2)");
@@ -161,9 +151,8 @@ static void assert_problem_or_none(const char *text, const char *problem)
     sl_arena_free(&arena);
 }
 
-static void there_are_ceilings_of_devices_and_instances(void **state)
+TEST_THAT(there_are_ceilings_of_devices_and_instances)
 {
-    (void)state;
     static const char *const device = "{\"index\":";
     static const char *const instance = "{\"profile\":\"1g.5gb\",\"start\":";
     struct sl_buf text;
@@ -182,9 +171,8 @@ static void there_are_ceilings_of_devices_and_instances(void **state)
     sl_buf_free(&text);
 }
 
-static void a_full_arena_is_an_error_and_no_problem_of_the_node(void **state)
+TEST_THAT(a_full_arena_is_an_error_and_no_problem_of_the_node)
 {
-    (void)state;
     struct sl_node_facts node = {0};
     struct sl_error err = {0};
     struct sl_arena arena;
@@ -205,19 +193,4 @@ static void a_full_arena_is_an_error_and_no_problem_of_the_node(void **state)
         assert_int_equal(node.problem.len, 0);
         sl_arena_free(&arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_that_it_can_say_is_read),
-        cmocka_unit_test(a_gpu_that_names_no_instances_may_be_unsure),
-        cmocka_unit_test(only_the_index_is_required),
-        cmocka_unit_test(instances_imply_mig_mode_and_may_have_no_start),
-        cmocka_unit_test(memory_is_mib_as_a_number_and_bytes_as_a_quantity),
-        cmocka_unit_test(what_is_wrong_is_said_with_its_place),
-        cmocka_unit_test(there_are_ceilings_of_devices_and_instances),
-        cmocka_unit_test(a_full_arena_is_an_error_and_no_problem_of_the_node),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

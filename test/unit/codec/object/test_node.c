@@ -2,11 +2,7 @@
 #include "codec/object.h"
 #include "unit/codec/describe.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const struct sl_text_limits limits = {
     .max_bytes = 1 << 20, .max_string = 1 << 16, .max_depth = 32};
@@ -23,9 +19,8 @@ static void assert_decodes(const char *text, const char *expected)
 
 #define NODE "{\"apiVersion\":\"v1\",\"kind\":\"Node\","
 
-static void what_matters_of_a_node_is_kept(void **state)
+TEST_THAT(what_matters_of_a_node_is_kept)
 {
-    (void)state;
     assert_decodes(
         NODE "\"metadata\":{\"name\":\"a30-00\",\"uid\":\"u-1\",\"resourceVersion\":\"77\","
              "\"creationTimestamp\":\"2026-11-21T12:38:09Z\",\"generateName\":7,"
@@ -51,9 +46,8 @@ static void what_matters_of_a_node_is_kept(void **state)
         "  address type=InternalIP is=10.0.0.7\n");
 }
 
-static void the_annotations_that_are_kept_are_those_of_gpus_and_ours(void **state)
+TEST_THAT(the_annotations_that_are_kept_are_those_of_gpus_and_ours)
 {
-    (void)state;
     assert_decodes(NODE "\"metadata\":{\"name\":\"n\",\"annotations\":{"
                         "\"nvidia.com/mig.strategy\":\"1\",\"aliyun.com/x\":\"2\","
                         "\"sliced.dev/x\":\"3\",\"nos.nebuly.com/x\":\"4\","
@@ -68,9 +62,8 @@ static void the_annotations_that_are_kept_are_those_of_gpus_and_ours(void **stat
                    "  annotation ALIYUN_COM_GPU_MEM_IDX =5\n");
 }
 
-static void a_deletion_time_marks_the_node(void **state)
+TEST_THAT(a_deletion_time_marks_the_node)
 {
-    (void)state;
     assert_decodes(NODE
                    "\"metadata\":{\"name\":\"n\",\"deletionTimestamp\":\"2026-11-21T12:38:09Z\"}}",
                    "Node name=n deleting\n");
@@ -78,16 +71,14 @@ static void a_deletion_time_marks_the_node(void **state)
                    "Node name=n\n");
 }
 
-static void a_bare_node_is_a_node(void **state)
+TEST_THAT(a_bare_node_is_a_node)
 {
-    (void)state;
     assert_decodes(NODE "\"metadata\":{\"name\":\"n\"},\"spec\":null,\"status\":{}}",
                    "Node name=n\n");
 }
 
-static void faults_name_their_field(void **state)
+TEST_THAT(faults_name_their_field)
 {
-    (void)state;
     assert_decodes(NODE "\"metadata\":{\"labels\":{}}}",
                    "BadField metadata.name: is missing (1:1)\n");
     assert_decodes(NODE "\"metadata\":{\"name\":\"\"}}",
@@ -107,9 +98,8 @@ static void faults_name_their_field(void **state)
                    "of the text (1:57)\n");
 }
 
-static void devices_come_from_the_annotation(void **state)
+TEST_THAT(devices_come_from_the_annotation)
 {
-    (void)state;
     assert_decodes(NODE "\"metadata\":{\"name\":\"n\",\"annotations\":{\"sliced.dev/devices\":"
                         "\"[{\\\"index\\\":1,\\\"memory\\\":\\\"24Gi\\\"}]\"}}}",
                    "Node name=n\n"
@@ -117,27 +107,12 @@ static void devices_come_from_the_annotation(void **state)
                    "  device 1 memory=24576\n");
 }
 
-static void a_malformed_devices_annotation_is_a_problem_and_no_error(void **state)
+TEST_THAT(a_malformed_devices_annotation_is_a_problem_and_no_error)
 {
-    (void)state;
     assert_decodes(NODE "\"metadata\":{\"name\":\"n\",\"annotations\":{\"sliced.dev/devices\":"
                         "\"[{\\\"index\\\":true}]\"}}}",
                    "Node name=n\n"
                    "  annotation sliced.dev/devices =[{\"index\":true}]\n"
                    "  problem annotation sliced.dev/devices: [0].index: expected an integer, found "
                    "a boolean (line 1, column 11)\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_matters_of_a_node_is_kept),
-        cmocka_unit_test(the_annotations_that_are_kept_are_those_of_gpus_and_ours),
-        cmocka_unit_test(a_deletion_time_marks_the_node),
-        cmocka_unit_test(a_bare_node_is_a_node),
-        cmocka_unit_test(faults_name_their_field),
-        cmocka_unit_test(devices_come_from_the_annotation),
-        cmocka_unit_test(a_malformed_devices_annotation_is_a_problem_and_no_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
 #include "codec/object.h"
 #include "unit/codec/describe.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const struct sl_text_limits limits = {
     .max_bytes = 1 << 24, .max_string = 1 << 16, .max_depth = 32};
@@ -26,9 +22,8 @@ static void assert_decodes(const char *text, const char *expected)
 #define OWNED_POD                                                                                  \
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"ownerReferences\":["
 
-static void what_matters_of_a_pod_is_kept(void **state)
+TEST_THAT(what_matters_of_a_pod_is_kept)
 {
-    (void)state;
     assert_decodes(
         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p-1\","
         "\"namespace\":\"team\",\"uid\":\"u-1\",\"resourceVersion\":\"9\","
@@ -67,9 +62,8 @@ static void what_matters_of_a_pod_is_kept(void **state)
 }
 
 /* A request of 0 stands beside a limit; of a GPU it asks for nothing. */
-static void resources_of_the_pod_and_requests_of_none_are_kept(void **state)
+TEST_THAT(resources_of_the_pod_and_requests_of_none_are_kept)
 {
-    (void)state;
     assert_decodes(POD_SPEC "\"resources\":{\"requests\":{\"cpu\":\"0\",\"ephemeral-storage\":1},"
                             "\"limits\":{\"memory\":\"1Gi\",\"x\":{}}},"
                             "\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":"
@@ -81,9 +75,8 @@ static void resources_of_the_pod_and_requests_of_none_are_kept(void **state)
                    "    request cpu =0\n");
 }
 
-static void where_a_pod_may_go_is_kept(void **state)
+TEST_THAT(where_a_pod_may_go_is_kept)
 {
-    (void)state;
     assert_decodes(
         POD_SPEC
         "\"preemptionPolicy\":\"Never\",\"nodeSelector\":{\"a\":\"1\",\"b\":\"\"},"
@@ -110,9 +103,8 @@ static void where_a_pod_may_go_is_kept(void **state)
         "  toleration key=k operator=Equal value=v effect=NoExecute\n");
 }
 
-static void affinity_that_is_only_preferred_is_none(void **state)
+TEST_THAT(affinity_that_is_only_preferred_is_none)
 {
-    (void)state;
     assert_decodes(POD_SPEC "\"affinity\":{\"nodeAffinity\":{"
                             "\"requiredDuringSchedulingIgnoredDuringExecution\":null}},"
                             "\"tolerations\":null,\"nodeSelector\":null}}",
@@ -122,7 +114,7 @@ static void affinity_that_is_only_preferred_is_none(void **state)
                    "Pod name=p\n  affinity\n");
 }
 
-static void who_kube_scheduler_could_not_place_is_known(void **state)
+TEST_THAT(who_kube_scheduler_could_not_place_is_known)
 {
     static const struct {
         const char *conditions;
@@ -140,7 +132,6 @@ static void who_kube_scheduler_could_not_place_is_known(void **state)
         {"{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"Unschedulable\"}", false},
         {"", false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[400];
         (void)snprintf(text, sizeof(text), POD ",\"status\":{\"conditions\":[%s]}}",
@@ -149,7 +140,7 @@ static void who_kube_scheduler_could_not_place_is_known(void **state)
     }
 }
 
-static void the_condition_that_says_it_is_queued_is_known(void **state)
+TEST_THAT(the_condition_that_says_it_is_queued_is_known)
 {
     static const struct {
         const char *conditions;
@@ -163,7 +154,6 @@ static void the_condition_that_says_it_is_queued_is_known(void **state)
         {"{\"type\":\"sliced.dev/Queued\",\"status\":\"Unknown\"}", false},
         {"{\"type\":\"sliced.dev/Queued\"},{\"status\":\"True\"}", false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[400];
         (void)snprintf(text, sizeof(text), POD ",\"status\":{\"conditions\":[%s]}}",
@@ -172,9 +162,8 @@ static void the_condition_that_says_it_is_queued_is_known(void **state)
     }
 }
 
-static void whom_a_daemon_set_owns_is_known(void **state)
+TEST_THAT(whom_a_daemon_set_owns_is_known)
 {
-    (void)state;
 #define DAEMON_SET "\"kind\":\"DaemonSet\""
 #define CONTROLS   "\"controller\":true"
     static const char *const of_none[] = {
@@ -201,9 +190,8 @@ static void whom_a_daemon_set_owns_is_known(void **state)
     }
 }
 
-static void what_controls_it_is_known_by_kind_and_name(void **state)
+TEST_THAT(what_controls_it_is_known_by_kind_and_name)
 {
-    (void)state;
     char text[1024];
     char longer[300];
     memset(longer, 'x', sizeof(longer) - 1);
@@ -223,17 +211,15 @@ static void what_controls_it_is_known_by_kind_and_name(void **state)
                    "Pod name=p\n");
 }
 
-static void a_bare_pod_is_a_pod(void **state)
+TEST_THAT(a_bare_pod_is_a_pod)
 {
-    (void)state;
     assert_decodes(POD "}", "Pod name=p\n");
     assert_decodes(POD_SPEC "\"containers\":null,\"initContainers\":[],\"priority\":null}}",
                    "Pod name=p\n");
 }
 
-static void faults_name_their_field(void **state)
+TEST_THAT(faults_name_their_field)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *error;
@@ -283,9 +269,8 @@ static void faults_name_their_field(void **state)
     }
 }
 
-static void what_is_kept_of_one_pod_is_bounded(void **state)
+TEST_THAT(what_is_kept_of_one_pod_is_bounded)
 {
-    (void)state;
     struct sl_buf text;
     struct sl_buf out;
     struct sl_error err = {0};
@@ -303,22 +288,4 @@ static void what_is_kept_of_one_pod_is_bounded(void **state)
     assert_int_equal(out.len, 0);
     sl_buf_free(&text);
     sl_buf_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_matters_of_a_pod_is_kept),
-        cmocka_unit_test(resources_of_the_pod_and_requests_of_none_are_kept),
-        cmocka_unit_test(where_a_pod_may_go_is_kept),
-        cmocka_unit_test(affinity_that_is_only_preferred_is_none),
-        cmocka_unit_test(who_kube_scheduler_could_not_place_is_known),
-        cmocka_unit_test(the_condition_that_says_it_is_queued_is_known),
-        cmocka_unit_test(whom_a_daemon_set_owns_is_known),
-        cmocka_unit_test(what_controls_it_is_known_by_kind_and_name),
-        cmocka_unit_test(a_bare_pod_is_a_pod),
-        cmocka_unit_test(faults_name_their_field),
-        cmocka_unit_test(what_is_kept_of_one_pod_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,11 +5,7 @@
 
 #include "codec/stream/json.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #define TEXT(literal)                                                                              \
     {                                                                                              \

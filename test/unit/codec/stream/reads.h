@@ -4,11 +4,7 @@
 
 #include "unit/codec/stream/record.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const struct sl_text_limits roomy = {
     .max_bytes = 1 << 20, .max_string = 1 << 16, .max_depth = 64};

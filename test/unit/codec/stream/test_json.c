@@ -43,41 +43,36 @@ static int read_whole(const struct sl_text_limits *limits, struct sl_str text,
 
 /* ---- what is reported ---- */
 
-static void reports_every_kind_of_token_in_order(void **state)
+TEST_THAT(reports_every_kind_of_token_in_order)
 {
-    (void)state;
     assert_events("{\"a\":[1,-2.5e3,true,false,null,\"x\"],\"b\":{}}", false,
                   "{\nkey a\n[\nnumber 1\nnumber -2.5e3\nbool true\nbool false\nnull\nstring x\n]\n"
                   "key b\n{\n}\n}\nend\n");
 }
 
-static void reports_a_scalar_alone(void **state)
+TEST_THAT(reports_a_scalar_alone)
 {
-    (void)state;
     assert_events("12", false, "number 12\nend\n");
     assert_events(" \"x\" ", false, "string x\nend\n");
     assert_events("null", false, "null\nend\n");
 }
 
-static void counts_lines_from_newlines_and_columns_in_bytes(void **state)
+TEST_THAT(counts_lines_from_newlines_and_columns_in_bytes)
 {
-    (void)state;
     assert_events("{\n  \"\xc3\xa4\": 1,\r\n\t\"b\" :\n\n[ ]}", true,
                   "1:1 {\n2:3 key \xc3\xa4\n2:9 number 1\n3:2 key b\n5:1 [\n5:3 ]\n5:4 }\n"
                   "5:5 end\n");
 }
 
-static void resolves_escapes_and_surrogate_pairs(void **state)
+TEST_THAT(resolves_escapes_and_surrogate_pairs)
 {
-    (void)state;
     assert_events(
         "[\"\\\"\\\\\\/\\b\\f\\n\\r\\t\",\"\\u0041\\u00e4\\u20AC\\ud83d\\ude00\"]", false,
         "[\nstring \"\\/\b\f\n\r\t\nstring A\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\n]\nend\n");
 }
 
-static void keeps_a_nul_that_was_escaped(void **state)
+TEST_THAT(keeps_a_nul_that_was_escaped)
 {
-    (void)state;
     struct record record;
     struct sl_error err = {0};
     record_init(&record, false);
@@ -87,9 +82,8 @@ static void keeps_a_nul_that_was_escaped(void **state)
     record_free(&record);
 }
 
-static void reports_duplicate_keys_both(void **state)
+TEST_THAT(reports_duplicate_keys_both)
 {
-    (void)state;
     assert_events("{\"a\":1,\"a\":2}", false, "{\nkey a\nnumber 1\nkey a\nnumber 2\n}\nend\n");
 }
 
@@ -103,9 +97,8 @@ static int points_into(void *context, const struct sl_event *event, struct sl_er
     return 0;
 }
 
-static void does_not_copy_a_string_that_lies_in_one_chunk(void **state)
+TEST_THAT(does_not_copy_a_string_that_lies_in_one_chunk)
 {
-    (void)state;
     struct sl_str text =
         SL_STR("{\"key\":\"plain and \xc3\xa4\xe2\x82\xac, longer than one step\"}");
     struct sl_error err = {0};
@@ -202,9 +195,8 @@ static void count_runs_of(const char *text, size_t runs[80])
     sl_json_free(json);
 }
 
-static void strings_that_follow_each_other_come_in_runs(void **state)
+TEST_THAT(strings_that_follow_each_other_come_in_runs)
 {
-    (void)state;
     size_t runs[80];
     count_runs_of("[\"a\",\"\",\"ccc\"]", runs);
     assert_int_equal(runs[3], 1);
@@ -217,9 +209,8 @@ static void strings_that_follow_each_other_come_in_runs(void **state)
     assert_int_equal(runs[1], 0);
 }
 
-static void long_runs_come_in_pieces(void **state)
+TEST_THAT(long_runs_come_in_pieces)
 {
-    (void)state;
     size_t runs[80];
     struct sl_buf text;
     size_t sum = 0;
@@ -237,17 +228,15 @@ static void long_runs_come_in_pieces(void **state)
     sl_buf_free(&text);
 }
 
-static void reports_the_same_wherever_chunks_are_cut(void **state)
+TEST_THAT(reports_the_same_wherever_chunks_are_cut)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
         assert_same_however_cut(&roomy, sl_str_of(documents[i]));
     }
 }
 
-static void meets_limits_in_the_same_place_wherever_chunks_are_cut(void **state)
+TEST_THAT(meets_limits_in_the_same_place_wherever_chunks_are_cut)
 {
-    (void)state;
     const struct sl_text_limits tight = {.max_bytes = 60, .max_string = 5, .max_depth = 2};
     for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
         assert_same_however_cut(&tight, sl_str_of(documents[i]));
@@ -263,18 +252,16 @@ static void meets_limits_in_the_same_place_wherever_chunks_are_cut(void **state)
 
 /* ---- skipping ---- */
 
-static void skips_the_value_after_a_key(void **state)
+TEST_THAT(skips_the_value_after_a_key)
 {
-    (void)state;
     assert_events("{\"skip\":1,\"a\":2}", false, "{\nkey skip\nkey a\nnumber 2\n}\nend\n");
     assert_events("{\"skip\":\"x\\n\",\"a\":2}", false, "{\nkey skip\nkey a\nnumber 2\n}\nend\n");
     assert_events("{\"skip\":{\"b\":[{}]}}", false, "{\nkey skip\n}\nend\n");
     assert_events("[{\"skip\":[[],{}]},3]", false, "[\n{\nkey skip\n}\nnumber 3\n]\nend\n");
 }
 
-static void skips_the_rest_of_an_object_or_array(void **state)
+TEST_THAT(skips_the_rest_of_an_object_or_array)
 {
-    (void)state;
     assert_events("{\"pass\":{\"b\":[{}]},\"pass\":[],\"a\":2}", false,
                   "{\nkey pass\n{\nkey pass\n[\nkey a\nnumber 2\n}\nend\n");
 }
@@ -287,9 +274,8 @@ static int skip_all(void *context, const struct sl_event *event, struct sl_error
     return event->type == SL_EVENT_OBJECT ? SL_EVENT_SKIP : SL_EVENT_GO;
 }
 
-static void skips_a_whole_text(void **state)
+TEST_THAT(skips_a_whole_text)
 {
-    (void)state;
     int events = 0;
     struct sl_error err = {0};
     struct sl_json *json = sl_json_new(&roomy, skip_all, &events);
@@ -300,9 +286,8 @@ static void skips_a_whole_text(void **state)
     sl_json_free(json);
 }
 
-static void checks_what_it_skips(void **state)
+TEST_THAT(checks_what_it_skips)
 {
-    (void)state;
     assert_syntax_error("{\"skip\":[1 2]}", 1, 12, "expected ',' or ']', found '2'");
     assert_syntax_error("{\"skip\":{\"a\" 2}}", 1, 14, "expected ':', found '2'");
     assert_syntax_error("{\"skip\":\"\xc0\x80\"}", 1, 10, "a string is not UTF-8 at byte 0xc0");
@@ -312,9 +297,8 @@ static void checks_what_it_skips(void **state)
     assert_syntax_error("{\"skip\":[nulx]}", 1, 13, "expected null, found 'x'");
 }
 
-static void does_not_hold_what_it_skips(void **state)
+TEST_THAT(does_not_hold_what_it_skips)
 {
-    (void)state;
     const struct sl_text_limits small = {.max_bytes = 1000, .max_string = 8, .max_depth = 4};
     struct record record;
     struct sl_error err = {0};
@@ -327,9 +311,8 @@ static void does_not_hold_what_it_skips(void **state)
 
 /* ---- failures ---- */
 
-static void names_the_place_and_what_was_expected(void **state)
+TEST_THAT(names_the_place_and_what_was_expected)
 {
-    (void)state;
     assert_syntax_error("", 1, 1, "expected a value, found the end of the text");
     assert_syntax_error("{\"a\":1,\n  }", 2, 3, "expected a key in double quotes, found '}'");
     assert_syntax_error("{a:1}", 1, 2, "expected a key in double quotes or '}', found 'a'");
@@ -352,23 +335,20 @@ static void names_the_place_and_what_was_expected(void **state)
                         "\\udc00 is half of a surrogate pair without the other half");
 }
 
-static void refuses_what_stands_behind_the_value(void **state)
+TEST_THAT(refuses_what_stands_behind_the_value)
 {
-    (void)state;
     assert_syntax_error("{}\n{}", 2, 1, "expected the end of the text after its value, found '{'");
     assert_syntax_error("1 2", 1, 3, "expected the end of the text after its value, found '2'");
 }
 
-static void refuses_a_byte_order_mark_by_name(void **state)
+TEST_THAT(refuses_a_byte_order_mark_by_name)
 {
-    (void)state;
     assert_syntax_error("\xef\xbb\xbf{}", 1, 1,
                         "expected a value, found a byte order mark or no UTF-8 (byte 0xef)");
 }
 
-static void stops_for_good_when_the_receiver_fails(void **state)
+TEST_THAT(stops_for_good_when_the_receiver_fails)
 {
-    (void)state;
     struct record record;
     struct sl_error err = {0};
     record_init(&record, false);
@@ -387,9 +367,8 @@ static void stops_for_good_when_the_receiver_fails(void **state)
     record_free(&record);
 }
 
-static void begins_anew_after_a_reset(void **state)
+TEST_THAT(begins_anew_after_a_reset)
 {
-    (void)state;
     struct record record;
     struct sl_error err = {0};
     record_init(&record, true);
@@ -408,9 +387,8 @@ static void begins_anew_after_a_reset(void **state)
 
 /* ---- limits ---- */
 
-static void limits_the_text(void **state)
+TEST_THAT(limits_the_text)
 {
-    (void)state;
     const struct sl_text_limits limits = {.max_bytes = 5, .max_string = 9, .max_depth = 9};
     struct record record;
     record_init(&record, false);
@@ -420,9 +398,8 @@ static void limits_the_text(void **state)
                       "the text is longer than 5 bytes");
 }
 
-static void limits_strings_and_numbers_that_are_reported(void **state)
+TEST_THAT(limits_strings_and_numbers_that_are_reported)
 {
-    (void)state;
     const struct sl_text_limits limits = {.max_bytes = 99, .max_string = 4, .max_depth = 9};
     const char *message = "a key, string or number is longer than 4 bytes";
     struct record record;
@@ -435,9 +412,8 @@ static void limits_strings_and_numbers_that_are_reported(void **state)
     assert_fails_with(&limits, SL_STR("[12345]"), SL_ERR_LIMIT, 1, 2, message);
 }
 
-static void limits_nesting_also_in_what_it_skips(void **state)
+TEST_THAT(limits_nesting_also_in_what_it_skips)
 {
-    (void)state;
     const struct sl_text_limits limits = {.max_bytes = 99, .max_string = 9, .max_depth = 3};
     struct record record;
     record_init(&record, false);
@@ -449,45 +425,12 @@ static void limits_nesting_also_in_what_it_skips(void **state)
                       "nested deeper than 3 levels");
 }
 
-static void reads_a_scalar_when_no_nesting_is_allowed(void **state)
+TEST_THAT(reads_a_scalar_when_no_nesting_is_allowed)
 {
-    (void)state;
     const struct sl_text_limits limits = {.max_bytes = 99, .max_string = 9, .max_depth = 0};
     struct record record;
     record_init(&record, false);
     assert_int_equal(read_cut(&limits, SL_STR("1"), 1, 1, &record, NULL), 0);
     record_free(&record);
     assert_fails_with(&limits, SL_STR("[]"), SL_ERR_LIMIT, 1, 1, "nested deeper than 0 levels");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_every_kind_of_token_in_order),
-        cmocka_unit_test(reports_a_scalar_alone),
-        cmocka_unit_test(counts_lines_from_newlines_and_columns_in_bytes),
-        cmocka_unit_test(resolves_escapes_and_surrogate_pairs),
-        cmocka_unit_test(keeps_a_nul_that_was_escaped),
-        cmocka_unit_test(reports_duplicate_keys_both),
-        cmocka_unit_test(does_not_copy_a_string_that_lies_in_one_chunk),
-        cmocka_unit_test(strings_that_follow_each_other_come_in_runs),
-        cmocka_unit_test(long_runs_come_in_pieces),
-        cmocka_unit_test(reports_the_same_wherever_chunks_are_cut),
-        cmocka_unit_test(meets_limits_in_the_same_place_wherever_chunks_are_cut),
-        cmocka_unit_test(skips_the_value_after_a_key),
-        cmocka_unit_test(skips_the_rest_of_an_object_or_array),
-        cmocka_unit_test(skips_a_whole_text),
-        cmocka_unit_test(checks_what_it_skips),
-        cmocka_unit_test(does_not_hold_what_it_skips),
-        cmocka_unit_test(names_the_place_and_what_was_expected),
-        cmocka_unit_test(refuses_what_stands_behind_the_value),
-        cmocka_unit_test(refuses_a_byte_order_mark_by_name),
-        cmocka_unit_test(stops_for_good_when_the_receiver_fails),
-        cmocka_unit_test(begins_anew_after_a_reset),
-        cmocka_unit_test(limits_the_text),
-        cmocka_unit_test(limits_strings_and_numbers_that_are_reported),
-        cmocka_unit_test(limits_nesting_also_in_what_it_skips),
-        cmocka_unit_test(reads_a_scalar_when_no_nesting_is_allowed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* The tokenizer on the cases of json_cases.h, whole and byte by byte, reported and skipped. */
-
 #include "unit/codec/stream/json_cases.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 static int report_all(void *context, const struct sl_event *event, struct sl_error *err)
 {
@@ -50,23 +47,12 @@ static void assert_each(const struct sl_str *texts, size_t n, bool expected)
     }
 }
 
-static void accepts_all_that_the_rfc_allows(void **state)
+TEST_THAT(accepts_all_that_the_rfc_allows)
 {
-    (void)state;
     assert_each(json_accepted, JSON_ACCEPTED, true);
 }
 
-static void refuses_all_that_the_rfc_does_not(void **state)
+TEST_THAT(refuses_all_that_the_rfc_does_not)
 {
-    (void)state;
     assert_each(json_refused, JSON_REFUSED, false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepts_all_that_the_rfc_allows),
-        cmocka_unit_test(refuses_all_that_the_rfc_does_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

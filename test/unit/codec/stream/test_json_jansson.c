@@ -5,11 +5,9 @@
 #include "unit/codec/stream/json_cases.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 /* ---- events to text again ---- */
 
@@ -194,9 +192,8 @@ static void assert_agrees_with_jansson(struct sl_str text)
     sl_buf_free(&buf);
 }
 
-static void agrees_with_another_parser_on_random_texts(void **state)
+TEST_THAT(agrees_with_another_parser_on_random_texts)
 {
-    (void)state;
     for (int round = 0; round < 20000; round++) {
         struct sl_buf buf;
         sl_buf_init(&buf, 1 << 20);
@@ -209,22 +206,12 @@ static void agrees_with_another_parser_on_random_texts(void **state)
     }
 }
 
-static void agrees_with_another_parser_on_the_cases(void **state)
+TEST_THAT(agrees_with_another_parser_on_the_cases)
 {
-    (void)state;
     for (size_t i = 0; i < JSON_ACCEPTED; i++) {
         assert_agrees_with_jansson(json_accepted[i]);
     }
     for (size_t i = 0; i < JSON_REFUSED; i++) {
         assert_agrees_with_jansson(json_refused[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_another_parser_on_random_texts),
-        cmocka_unit_test(agrees_with_another_parser_on_the_cases),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

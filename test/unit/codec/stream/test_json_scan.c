@@ -1,12 +1,10 @@
 /* The tokenizer's inner loops against the plainest way to write them, at every alignment. */
 #include "codec/stream/json_scan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 enum { LONGEST = 100 };
 
@@ -18,9 +16,8 @@ static const char *plain_byte_by_byte(const char *p, const char *end)
     return p;
 }
 
-static void stops_at_each_special_byte_wherever_it_stands(void **state)
+TEST_THAT(stops_at_each_special_byte_wherever_it_stands)
 {
-    (void)state;
     for (unsigned c = 0; c < 256; c++) {
         int special = c < 0x20 || c == '"' || c == '\\' || c >= 0x80;
         for (size_t at = 0; at < LONGEST; at += c % 7 + 1) {
@@ -41,9 +38,8 @@ static unsigned draw(unsigned below)
     return (unsigned)(seed >> 33) % below;
 }
 
-static void finds_the_first_of_many_special_bytes(void **state)
+TEST_THAT(finds_the_first_of_many_special_bytes)
 {
-    (void)state;
     static const char alphabet[] = "ab\"\\\x1f\x80\xff !#[]";
     for (int round = 0; round < 20000; round++) {
         char text[LONGEST];
@@ -57,9 +53,8 @@ static void finds_the_first_of_many_special_bytes(void **state)
     }
 }
 
-static void counts_spaces_and_nothing_else(void **state)
+TEST_THAT(counts_spaces_and_nothing_else)
 {
-    (void)state;
     for (size_t at = 0; at <= LONGEST; at++) {
         char *text = malloc(LONGEST + 1);
         memset(text, ' ', LONGEST + 1);
@@ -98,9 +93,8 @@ static int reference_length(const unsigned char *p, size_t n)
     return -1;
 }
 
-static void accepts_the_utf8_of_every_code_point(void **state)
+TEST_THAT(accepts_the_utf8_of_every_code_point)
 {
-    (void)state;
     for (uint32_t code = 0x80; code <= 0x10ffff; code++) {
         char text[4];
         if (is_scalar(code)) {
@@ -111,9 +105,8 @@ static void accepts_the_utf8_of_every_code_point(void **state)
     }
 }
 
-static void refuses_every_other_sequence(void **state)
+TEST_THAT(refuses_every_other_sequence)
 {
-    (void)state;
     static const unsigned char thirds[] = {0x00, 0x7f, 0x80, 0xbf, 0xc0, 0xff};
     for (unsigned a = 0x80; a < 256; a++) {
         for (unsigned b = 0; b < 256; b++) {
@@ -127,26 +120,12 @@ static void refuses_every_other_sequence(void **state)
     }
 }
 
-static void says_that_a_character_is_cut_at_the_end(void **state)
+TEST_THAT(says_that_a_character_is_cut_at_the_end)
 {
-    (void)state;
     const char text[] = "\xf0\x9f\x98\x80";
     assert_int_equal(sl_utf8_length(text, text + 1), SL_UTF8_CUT);
     assert_int_equal(sl_utf8_length(text, text + 3), SL_UTF8_CUT);
     assert_int_equal(sl_utf8_length(text, text + 4), 4);
     const char bad[] = "\xf0\x8f";
     assert_int_equal(sl_utf8_length(bad, bad + 2), SL_UTF8_BAD);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stops_at_each_special_byte_wherever_it_stands),
-        cmocka_unit_test(finds_the_first_of_many_special_bytes),
-        cmocka_unit_test(counts_spaces_and_nothing_else),
-        cmocka_unit_test(accepts_the_utf8_of_every_code_point),
-        cmocka_unit_test(refuses_every_other_sequence),
-        cmocka_unit_test(says_that_a_character_is_cut_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

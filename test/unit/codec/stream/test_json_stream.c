@@ -3,11 +3,9 @@
 
 #include "unit/codec/stream/record.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const struct sl_text_limits roomy = {
     .max_bytes = 1 << 20, .max_string = 1 << 16, .max_depth = 64};
@@ -56,9 +54,8 @@ static void assert_stream(const char *text, bool places, const char *expected)
     }
 }
 
-static void reports_each_text_and_its_end(void **state)
+TEST_THAT(reports_each_text_and_its_end)
 {
-    (void)state;
     assert_stream("{\"a\":1}\n{\"b\":[true]}\n", false,
                   "{\nkey a\nnumber 1\n}\nend\n{\nkey b\n[\nbool true\n]\n}\nend\n");
     assert_stream("{}{}[]\"x\"null", false,
@@ -66,32 +63,28 @@ static void reports_each_text_and_its_end(void **state)
     assert_stream("1 23\n4", false, "number 1\nend\nnumber 23\nend\nnumber 4\nend\n");
 }
 
-static void a_stream_may_have_no_text(void **state)
+TEST_THAT(a_stream_may_have_no_text)
 {
-    (void)state;
     assert_stream("", false, "");
     assert_stream(" \n\n ", false, "");
 }
 
-static void counts_lines_and_columns_from_each_text(void **state)
+TEST_THAT(counts_lines_and_columns_from_each_text)
 {
-    (void)state;
     assert_stream("{}\n\n  {\n \"a\":1}", true,
                   "1:1 {\n1:2 }\n3:3 end\n1:1 {\n2:2 key a\n2:6 number 1\n2:7 }\n2:8 end\n");
 }
 
-static void skips_within_one_text_only(void **state)
+TEST_THAT(skips_within_one_text_only)
 {
-    (void)state;
     assert_stream("{\"skip\":{\"x\":[1,2]},\"b\":1}{\"skip me\":1}{\"c\":2}", false,
                   "{\nkey skip\nkey b\nnumber 1\n}\nend\n{\nkey skip me\n}\nend\n"
                   "{\nkey c\nnumber 2\n}\nend\n");
 }
 
-static void limits_each_text_not_the_stream(void **state)
+TEST_THAT(limits_each_text_not_the_stream)
 {
     static const struct sl_text_limits small = {.max_bytes = 8, .max_string = 8, .max_depth = 4};
-    (void)state;
     for (size_t step = 1; step < 40; step++) {
         struct record record;
         struct sl_error err = {0};
@@ -111,7 +104,7 @@ static void limits_each_text_not_the_stream(void **state)
     }
 }
 
-static void fails_for_good_on_a_bad_text(void **state)
+TEST_THAT(fails_for_good_on_a_bad_text)
 {
     static const struct {
         const char *text;
@@ -123,7 +116,6 @@ static void fails_for_good_on_a_bad_text(void **state)
         {"{}[1", "expected ',' or ']', found the end of the text"},
         {"{} tru", "expected the rest of true, false or null, found the end of the text"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (size_t cut = 0; cut <= strlen(cases[i].text); cut++) {
             struct record record;
@@ -136,9 +128,8 @@ static void fails_for_good_on_a_bad_text(void **state)
     }
 }
 
-static void reset_goes_back_to_a_single_text(void **state)
+TEST_THAT(reset_goes_back_to_a_single_text)
 {
-    (void)state;
     struct record record;
     struct sl_error err = {0};
     record_init(&record, false);
@@ -150,18 +141,4 @@ static void reset_goes_back_to_a_single_text(void **state)
     assert_int_equal(sl_json_feed(json, "{}{}", 4, &err), -1);
     sl_json_free(json);
     record_free(&record);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_each_text_and_its_end),
-        cmocka_unit_test(a_stream_may_have_no_text),
-        cmocka_unit_test(counts_lines_and_columns_from_each_text),
-        cmocka_unit_test(skips_within_one_text_only),
-        cmocka_unit_test(limits_each_text_not_the_stream),
-        cmocka_unit_test(fails_for_good_on_a_bad_text),
-        cmocka_unit_test(reset_goes_back_to_a_single_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,7 @@
 #include "codec/stream/json.h"
 #include "unit/codec/describe.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 struct item {
     struct sl_str name;
@@ -209,9 +205,10 @@ static void assert_fails(struct fixture *f, const char *text, const char *expect
     sl_buf_free(&out);
 }
 
-static void scalars_go_where_the_table_says(void **state)
+TEST_FIXTURE(setup, teardown)
+
+TEST_ON(struct fixture *f, scalars_go_where_the_table_says)
 {
-    struct fixture *f = *state;
     assert_int_equal(walk(f, "{\"name\":\"a\\u00e9\",\"big\":-9223372036854775808,\"small\":-7,"
                              "\"on\":true,\"inner\":{\"size\":5,\"name\":\"in\"}}"),
                      0);
@@ -224,9 +221,8 @@ static void scalars_go_where_the_table_says(void **state)
     assert_int_equal(f->thing.inner.size, 5);
 }
 
-static void any_cut_of_the_text_gives_the_same(void **state)
+TEST_ON(struct fixture *f, any_cut_of_the_text_gives_the_same)
 {
-    struct fixture *f = *state;
     const char *text = "{\"x\":[{\"y\":\"\\u00e9\"}],\"items\":[{\"name\":\"first\",\"size\":12},"
                        "{\"size\":34}],\"amounts\":{\"a\":12,\"b\":\"3Gi\"},\"text\":\"hello\"}";
     for (size_t chunk = 1; chunk < strlen(text); chunk++) {
@@ -241,9 +237,8 @@ static void any_cut_of_the_text_gives_the_same(void **state)
     }
 }
 
-static void what_the_table_lacks_is_passed_over_whatever_it_is(void **state)
+TEST_ON(struct fixture *f, what_the_table_lacks_is_passed_over_whatever_it_is)
 {
-    struct fixture *f = *state;
     assert_int_equal(walk(f, "{\"a\":{\"name\":[1,{\"big\":\"x\"}]},\"b\":[[],{}],\"c\":null,"
                              "\"d\":1e400,\"Name\":5,\"nam\":5,\"names\":5,\"\":5,\"a\":1,"
                              "\"name\":\"n\",\"e\":\"\"}"),
@@ -252,9 +247,8 @@ static void what_the_table_lacks_is_passed_over_whatever_it_is(void **state)
     assert_int_equal(f->thing.big, 0);
 }
 
-static void null_is_as_good_as_absent(void **state)
+TEST_ON(struct fixture *f, null_is_as_good_as_absent)
 {
-    struct fixture *f = *state;
     assert_int_equal(walk(f, "{\"name\":null,\"big\":null,\"on\":null,\"text\":null,\"texts\":null,"
                              "\"labels\":null,\"items\":null,\"inner\":null,\"byName\":null,"
                              "\"amounts\":{\"a\":null,\"b\":\"1\"}}"),
@@ -266,9 +260,8 @@ static void null_is_as_good_as_absent(void **state)
     assert_log(f, "");
 }
 
-static void a_wrong_type_says_where_what_was_found_and_what_was_expected(void **state)
+TEST_ON(struct fixture *f, a_wrong_type_says_where_what_was_found_and_what_was_expected)
 {
-    struct fixture *f = *state;
     static const struct {
         const char *text;
         const char *error;
@@ -314,9 +307,8 @@ static void a_wrong_type_says_where_what_was_found_and_what_was_expected(void **
     }
 }
 
-static void integers_are_checked_against_their_width(void **state)
+TEST_ON(struct fixture *f, integers_are_checked_against_their_width)
 {
-    struct fixture *f = *state;
     assert_int_equal(walk(f, "{\"small\":2147483647,\"big\":9223372036854775807}"), 0);
     assert_int_equal(f->thing.small, INT32_MAX);
     assert_true(f->thing.big == INT64_MAX);
@@ -327,9 +319,8 @@ static void integers_are_checked_against_their_width(void **state)
                  "BadField big: 9223372036854775808 is out of range (1:8)");
 }
 
-static void a_known_key_given_twice_is_an_error(void **state)
+TEST_ON(struct fixture *f, a_known_key_given_twice_is_an_error)
 {
-    struct fixture *f = *state;
     assert_fails(f, "{\"name\":\"a\",\"big\":1,\"name\":\"a\"}",
                  "BadField name: is given twice (1:21)");
     assert_fails(f, "{\"name\":null,\"name\":\"a\"}", "BadField name: is given twice (1:14)");
@@ -340,9 +331,8 @@ static void a_known_key_given_twice_is_an_error(void **state)
     assert_int_equal(walk(f, "{\"items\":[{\"size\":1},{\"size\":2}],\"name\":\"a\"}"), 0);
 }
 
-static void keys_match_in_any_case_where_the_table_allows_it(void **state)
+TEST_ON(struct fixture *f, keys_match_in_any_case_where_the_table_allows_it)
 {
-    struct fixture *f = *state;
     assert_int_equal(walk(f, "{\"free\":{\"NAME\":\"x\",\"sIzE\":3}}"), 0);
     assert_string_equal(f->thing.inner.name.s, "x");
     assert_int_equal(f->thing.inner.size, 3);
@@ -353,9 +343,8 @@ static void keys_match_in_any_case_where_the_table_allows_it(void **state)
     assert_string_equal(f->thing.inner.name.s, "z");
 }
 
-static void a_map_keeps_what_matters_in_order(void **state)
+TEST_ON(struct fixture *f, a_map_keeps_what_matters_in_order)
 {
-    struct fixture *f = *state;
     assert_int_equal(walk(f, "{\"labels\":{\"x\":1,\"keep/b\":\"1\",\"x\":[{}],\"keep\":\"\","
                              "\"kee\":\"no\",\"keep/a\":\"2\"}}"),
                      0);
@@ -372,9 +361,8 @@ static void a_map_keeps_what_matters_in_order(void **state)
                  "BadField labels[keep]: is given twice (1:35)");
 }
 
-static void a_map_has_a_ceiling_of_entries(void **state)
+TEST_ON(struct fixture *f, a_map_has_a_ceiling_of_entries)
 {
-    struct fixture *f = *state;
     struct sl_buf text;
     sl_buf_init(&text, 1 << 16);
     sl_buf_puts(&text, "{\"labels\":{\"keep0\":\"\"");
@@ -394,34 +382,30 @@ static void a_map_has_a_ceiling_of_entries(void **state)
     sl_buf_free(&text);
 }
 
-static void a_list_has_a_ceiling_of_elements(void **state)
+TEST_ON(struct fixture *f, a_list_has_a_ceiling_of_elements)
 {
-    struct fixture *f = *state;
     assert_int_equal(walk(f, "{\"items\":[{},{},{}]}"), 0);
     assert_fails(f, "{\"items\":[{},{},{},{}]}",
                  "LimitExceeded items[3]: more than 3 of them (1:20)");
 }
 
-static void the_arenas_maximum_is_an_error_of_the_field(void **state)
+TEST_ON(struct fixture *f, the_arenas_maximum_is_an_error_of_the_field)
 {
-    struct fixture *f = *state;
     f->arena.max = 80;
     assert_fails(f, "{\"amounts\":{\"a\":\"1\",\"b\":\"2\"}}",
                  "LimitExceeded amounts[b]: more than 80 bytes of it would have to be kept (1:21)");
     assert_int_equal(walk(f, "{\"name\":\"still works\"}"), 0);
 }
 
-static void a_nul_character_in_kept_text_is_refused(void **state)
+TEST_ON(struct fixture *f, a_nul_character_in_kept_text_is_refused)
 {
-    struct fixture *f = *state;
     assert_fails(f, "{\"name\":\"a\\u0000b\"}", "BadField name: has a NUL character in it (1:9)");
     assert_fails(f, "{\"amounts\":{\"a\\u0000b\":\"1\"}}",
                  "BadField amounts[a]: has a NUL character in it (1:13)");
 }
 
-static void hooks_see_elements_with_their_place(void **state)
+TEST_ON(struct fixture *f, hooks_see_elements_with_their_place)
 {
-    struct fixture *f = *state;
     assert_int_equal(walk(f, "{\"visited\":[{},{\"size\":1}],\"byName\":{\"a\":{},\"b\":{\"x\":1}},"
                              "\"passed\":{\"size\":\"wrong\"},\"texts\":[\"t\"],\"scalar\":1.5}"),
                      0);
@@ -431,9 +415,8 @@ static void hooks_see_elements_with_their_place(void **state)
     assert_int_equal(f->thing.inner.size, 1);
 }
 
-static void long_keys_are_cut_in_an_errors_path_only(void **state)
+TEST_ON(struct fixture *f, long_keys_are_cut_in_an_errors_path_only)
 {
-    struct fixture *f = *state;
     char text[400];
     char key[301];
     memset(key, 'k', sizeof(key) - 1);
@@ -446,9 +429,8 @@ static void long_keys_are_cut_in_an_errors_path_only(void **state)
     assert_int_equal(strlen(f->err.field), strlen("amounts[]") + SL_WALK_KEY_MAX - 1);
 }
 
-static void deferred_faults_do_not_stop_the_walk_and_the_first_is_kept(void **state)
+TEST_ON(struct fixture *f, deferred_faults_do_not_stop_the_walk_and_the_first_is_kept)
 {
-    struct fixture *f = *state;
     assert_int_equal(walk_pieces(f,
                                  "{\"big\":\"x\",\"items\":{\"size\":[]},\"labels\":{\"keep\":{}},"
                                  "\"texts\":[1,\"t\",[]],\"name\":\"a\",\"name\":[1],\"on\":true}",
@@ -463,9 +445,8 @@ static void deferred_faults_do_not_stop_the_walk_and_the_first_is_kept(void **st
     assert_log(f, "text t\n");
 }
 
-static void ceilings_are_deferred_too(void **state)
+TEST_ON(struct fixture *f, ceilings_are_deferred_too)
 {
-    struct fixture *f = *state;
     assert_int_equal(walk_pieces(f, "{\"items\":[{},{},{},{}],\"name\":\"a\"}", SIZE_MAX / 2, true),
                      0);
     assert_int_equal(f->walker.deferred.code, SL_ERR_LIMIT);
@@ -473,9 +454,8 @@ static void ceilings_are_deferred_too(void **state)
 }
 
 /* Nobody may push out what matters by what stands before it. */
-static void what_must_be_kept_is_kept_behind_any_number_of_entries(void **state)
+TEST_ON(struct fixture *f, what_must_be_kept_is_kept_behind_any_number_of_entries)
 {
-    struct fixture *f = *state;
     struct sl_buf text;
     size_t n = 0;
     sl_buf_init(&text, 1 << 20);
@@ -493,35 +473,4 @@ static void what_must_be_kept_is_kept_behind_any_number_of_entries(void **state)
     assert_int_equal(n, SL_WALK_MAP_MAX + 1);
     assert_string_equal(sl_pair_find(f->thing.labels, SL_STR("keep/must"))->value.s, "last");
     sl_buf_free(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(scalars_go_where_the_table_says, setup, teardown),
-        cmocka_unit_test_setup_teardown(any_cut_of_the_text_gives_the_same, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_the_table_lacks_is_passed_over_whatever_it_is, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(null_is_as_good_as_absent, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            a_wrong_type_says_where_what_was_found_and_what_was_expected, setup, teardown),
-        cmocka_unit_test_setup_teardown(integers_are_checked_against_their_width, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_known_key_given_twice_is_an_error, setup, teardown),
-        cmocka_unit_test_setup_teardown(keys_match_in_any_case_where_the_table_allows_it, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_map_keeps_what_matters_in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_map_has_a_ceiling_of_entries, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_list_has_a_ceiling_of_elements, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_arenas_maximum_is_an_error_of_the_field, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_nul_character_in_kept_text_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(hooks_see_elements_with_their_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(long_keys_are_cut_in_an_errors_path_only, setup, teardown),
-        cmocka_unit_test_setup_teardown(deferred_faults_do_not_stop_the_walk_and_the_first_is_kept,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(ceilings_are_deferred_too, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_must_be_kept_is_kept_behind_any_number_of_entries,
-                                        setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,15 +14,14 @@ static int read_whole(const struct sl_text_limits *limits, struct sl_str text,
 
 /* ---- what is reported ---- */
 
-static void reports_collections_in_block_and_flow_style(void **state)
+TEST_THAT(reports_collections_in_block_and_flow_style)
 {
-    (void)state;
     assert_events("a:\n- 1\n- b: [x, {c: ~}]\nd: {}\n", false,
                   "{\nkey a\n[\nnumber 1\n{\nkey b\n[\nstring x\n{\nkey c\nnull\n}\n]\n}\n]\n"
                   "key d\n{\n}\n}\nend\n");
 }
 
-static void resolves_plain_scalars_by_the_core_schema(void **state)
+TEST_THAT(resolves_plain_scalars_by_the_core_schema)
 {
     static const struct {
         const char *text;
@@ -83,7 +82,6 @@ static void resolves_plain_scalars_by_the_core_schema(void **state)
         {"<<", "string <<"},
         {"=", "string ="},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[64];
         char expected[64];
@@ -96,32 +94,28 @@ static void resolves_plain_scalars_by_the_core_schema(void **state)
     assert_events("a:\nb: ''\n", false, "{\nkey a\nnull\nkey b\nstring \n}\nend\n");
 }
 
-static void keeps_what_is_quoted_or_in_a_block_a_string(void **state)
+TEST_THAT(keeps_what_is_quoted_or_in_a_block_a_string)
 {
-    (void)state;
     assert_events("- '1'\n- \"true\"\n- |\n  null\n- >-\n  1\n  2\n", false,
                   "[\nstring 1\nstring true\nstring null\n\nstring 1 2\n]\nend\n");
 }
 
-static void reports_keys_as_they_are_written(void **state)
+TEST_THAT(reports_keys_as_they_are_written)
 {
-    (void)state;
     assert_events("1: a\ntrue: b\n'x y': c\n<<: d\na: 1\na: 2\n", false,
                   "{\nkey 1\nstring a\nkey true\nstring b\nkey x y\nstring c\nkey <<\nstring d\n"
                   "key a\nnumber 1\nkey a\nnumber 2\n}\nend\n");
 }
 
-static void ends_each_document(void **state)
+TEST_THAT(ends_each_document)
 {
-    (void)state;
     assert_events("a: 1\n---\n- 2\n...\n---\n3\n", false,
                   "{\nkey a\nnumber 1\n}\nend\n[\nnumber 2\n]\nend\nnumber 3\nend\n");
     assert_events("---\n---\n", false, "null\nend\nnull\nend\n");
 }
 
-static void reports_nothing_for_an_empty_text(void **state)
+TEST_THAT(reports_nothing_for_an_empty_text)
 {
-    (void)state;
     struct record record;
     struct sl_error err = {0};
     record_init(&record, false);
@@ -131,17 +125,15 @@ static void reports_nothing_for_an_empty_text(void **state)
     record_free(&record);
 }
 
-static void tells_lines_and_columns(void **state)
+TEST_THAT(tells_lines_and_columns)
 {
-    (void)state;
     assert_events("a:\n  b: 1\n  c:\n  - x\n", true,
                   "1:1 {\n1:1 key a\n2:3 {\n2:3 key b\n2:6 number 1\n3:3 key c\n4:3 [\n"
                   "4:5 string x\n5:1 ]\n5:1 }\n5:1 }\n5:1 end\n");
 }
 
-static void reads_json_as_json_does(void **state)
+TEST_THAT(reads_json_as_json_does)
 {
-    (void)state;
     static const char text[] =
         "{\"a\": [1, -2.5e3, true, false, null, \"x\\n\\u00e4\\\"\\/\"],\n \"b\": {}, \"c\": [],\n"
         " \"skip\": {\"d\": [1]}, \"pass\": [{}], \"e\": \"true\"}\n";
@@ -158,9 +150,8 @@ static void reads_json_as_json_does(void **state)
 
 /* ---- skipping ---- */
 
-static void skips_what_the_receiver_passes_over(void **state)
+TEST_THAT(skips_what_the_receiver_passes_over)
 {
-    (void)state;
     assert_events("skip:\n  a: [1]\n  b: {c: 2}\nd: 1\nskip: x\npass:\n- 1\n- [2]\ne:\n", false,
                   "{\nkey skip\nkey d\nnumber 1\nkey skip\nkey pass\n[\nkey e\nnull\n}\nend\n");
     assert_events("- skip: {}\n- 2\n", false, "[\n{\nkey skip\n}\nnumber 2\n]\nend\n");
@@ -168,9 +159,8 @@ static void skips_what_the_receiver_passes_over(void **state)
                   "{\nkey skip\n}\nend\n{\nkey x\nnumber 1\n}\nend\n");
 }
 
-static void checks_what_it_skips(void **state)
+TEST_THAT(checks_what_it_skips)
 {
-    (void)state;
     const struct sl_text_limits shallow = {.max_bytes = 99, .max_string = 9, .max_depth = 3};
     assert_syntax_error("skip: [1, &a 2]\n", 1, 11, "anchors are not supported");
     assert_syntax_error("skip: [1, !!str 2]\n", 1, 11, "tags are not supported");
@@ -181,9 +171,8 @@ static void checks_what_it_skips(void **state)
 
 /* ---- what is refused ---- */
 
-static void refuses_anchors_aliases_and_tags(void **state)
+TEST_THAT(refuses_anchors_aliases_and_tags)
 {
-    (void)state;
     assert_syntax_error("a: &x 1\n", 1, 4, "anchors are not supported");
     assert_syntax_error("a: &x {b: 1}\n", 1, 4, "anchors are not supported");
     assert_syntax_error("a: &x [1]\n", 1, 4, "anchors are not supported");
@@ -194,16 +183,14 @@ static void refuses_anchors_aliases_and_tags(void **state)
     assert_syntax_error("!!map {}\n", 1, 1, "tags are not supported");
 }
 
-static void refuses_keys_that_are_no_scalars(void **state)
+TEST_THAT(refuses_keys_that_are_no_scalars)
 {
-    (void)state;
     assert_syntax_error("? [a]\n: b\n", 1, 3, "expected a key, found a sequence");
     assert_syntax_error("? {a: 1}\n: b\n", 1, 3, "expected a key, found a mapping");
 }
 
-static void passes_on_what_the_parser_says(void **state)
+TEST_THAT(passes_on_what_the_parser_says)
 {
-    (void)state;
     assert_syntax_error("a: 1\n b: 2\n", 2, 3, "mapping values are not allowed in this context");
     assert_syntax_error("a: [1\nb: 2\n", 2, 2,
                         "while parsing a flow sequence: did not find expected ',' or ']'");
@@ -214,9 +201,8 @@ static void passes_on_what_the_parser_says(void **state)
                         "token");
 }
 
-static void finds_the_place_of_bytes_that_are_no_text(void **state)
+TEST_THAT(finds_the_place_of_bytes_that_are_no_text)
 {
-    (void)state;
     assert_syntax_error("a: 1\nb: \xff\n", 2, 4, "invalid leading UTF-8 octet");
     assert_fails_with(&roomy, SL_STR("a: 1\n\nb: \x01\n"), SL_ERR_SYNTAX, 3, 4,
                       "control characters are not allowed");
@@ -226,9 +212,8 @@ static void finds_the_place_of_bytes_that_are_no_text(void **state)
                       SL_ERR_SYNTAX, 1, 1, "invalid leading UTF-8 octet");
 }
 
-static void gives_the_receivers_failure_a_place(void **state)
+TEST_THAT(gives_the_receivers_failure_a_place)
 {
-    (void)state;
     struct record record;
     struct sl_error err = {0};
     record_init(&record, false);
@@ -244,9 +229,8 @@ static void gives_the_receivers_failure_a_place(void **state)
 
 /* ---- limits ---- */
 
-static void limits_text_strings_and_nesting(void **state)
+TEST_THAT(limits_text_strings_and_nesting)
 {
-    (void)state;
     const struct sl_text_limits tight = {.max_bytes = 20, .max_string = 4, .max_depth = 2};
     struct record record;
     record_init(&record, false);
@@ -263,9 +247,8 @@ static void limits_text_strings_and_nesting(void **state)
                       "nested deeper than 2 levels");
 }
 
-static void survives_nesting_that_never_ends(void **state)
+TEST_THAT(survives_nesting_that_never_ends)
 {
-    (void)state;
     enum { LEVELS = 100000 };
     struct sl_text_limits limits = roomy;
     char *text = malloc(LEVELS);
@@ -277,28 +260,4 @@ static void survives_nesting_that_never_ends(void **state)
     assert_int_equal(err.code, SL_ERR_LIMIT);
     record_free(&record);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_collections_in_block_and_flow_style),
-        cmocka_unit_test(resolves_plain_scalars_by_the_core_schema),
-        cmocka_unit_test(keeps_what_is_quoted_or_in_a_block_a_string),
-        cmocka_unit_test(reports_keys_as_they_are_written),
-        cmocka_unit_test(ends_each_document),
-        cmocka_unit_test(reports_nothing_for_an_empty_text),
-        cmocka_unit_test(tells_lines_and_columns),
-        cmocka_unit_test(reads_json_as_json_does),
-        cmocka_unit_test(skips_what_the_receiver_passes_over),
-        cmocka_unit_test(checks_what_it_skips),
-        cmocka_unit_test(refuses_anchors_aliases_and_tags),
-        cmocka_unit_test(refuses_keys_that_are_no_scalars),
-        cmocka_unit_test(passes_on_what_the_parser_says),
-        cmocka_unit_test(finds_the_place_of_bytes_that_are_no_text),
-        cmocka_unit_test(gives_the_receivers_failure_a_place),
-        cmocka_unit_test(limits_text_strings_and_nesting),
-        cmocka_unit_test(survives_nesting_that_never_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,26 @@
 /* The tree: what goes in comes out, as JSON and as YAML, and nothing that a terminal obeys. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 
 #include "codec/tree/value.h"
 
 static struct sl_arena arena;
+
+static int begin(void **state)
+{
+    (void)state;
+    sl_arena_init(&arena, 1 << 20);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    sl_arena_free(&arena);
+    return 0;
+}
 
 static struct sl_value *read_text(struct sl_str text)
 {
@@ -46,9 +56,10 @@ static const char *as_yaml(const char *text)
     return printed(read_text(sl_str_of(text)), sl_value_to_yaml);
 }
 
-static void json_is_indented_as_kubectl_does(void **state)
+TEST_PROGRAM(begin, end)
+
+TEST_THAT(json_is_indented_as_kubectl_does)
 {
-    (void)state;
     assert_string_equal(as_json("{\"a\":{\"b\":[1,true,null,\"x\"]},\"c\":{},\"d\":[]}"),
                         "{\n"
                         "    \"a\": {\n"
@@ -64,9 +75,8 @@ static void json_is_indented_as_kubectl_does(void **state)
                         "}\n");
 }
 
-static void yaml_stands_as_kubectl_writes_it(void **state)
+TEST_THAT(yaml_stands_as_kubectl_writes_it)
 {
-    (void)state;
     assert_string_equal(
         as_yaml("{\"a\":{\"b\":[{\"x\":1,\"z\":2},2.5]},\"c\":{},\"d\":[],\"e\":null,"
                 "\"f\":\"held: 1 pod ahead\",\"g\":\"2026-11-21T12:00:00Z\",\"h\":\"train-1\"}"),
@@ -84,7 +94,7 @@ static void yaml_stands_as_kubectl_writes_it(void **state)
 }
 
 /* A string stays one in every reader of YAML, whatever it looks like. */
-static void strings_stay_strings_in_yaml(void **state)
+TEST_THAT(strings_stay_strings_in_yaml)
 {
     static const char *const texts[] = {
         "true",   "Yes",     "no",  "ON",   "n",          "null", "~",    "12",   "0x1f", "1e3",
@@ -92,7 +102,6 @@ static void strings_stay_strings_in_yaml(void **state)
         "{a}",    "[a]",     "*a",  "&a",   "!a",         "%a",   "@a",   "`a",   "|",    ">",
         "'quote", "\\\"two", "? ",  "a\\n", "2026-11-21", "=",    "<<",   "nan",  "None", "trail ",
         "a\\tb",  "---",     "...", "0o7",  "1_000",      "1:30", "off.", "y",    "nul"};
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         char json[128];
         (void)snprintf(json, sizeof(json), "{\"k\":\"%s\",\"%s\":[\"%s\"]}", texts[i], texts[i],
@@ -103,11 +112,10 @@ static void strings_stay_strings_in_yaml(void **state)
 }
 
 /* C0, DEL and C1 controls, marks of direction, no width. */
-static void nothing_that_a_terminal_obeys_comes_out(void **state)
+TEST_THAT(nothing_that_a_terminal_obeys_comes_out)
 {
     static const char hostile[] =
         "{\"\\u001b[2J\":\"\\u001b]0;x\\u0007 \\u009b1m \\u202e \\u200b \\u007f \\u2028 \\ue000\"}";
-    (void)state;
     const char *all[] = {as_json(hostile), as_yaml(hostile)};
     for (int i = 0; i < 2; i++) {
         for (const char *p = all[i]; *p != '\0'; p++) {
@@ -122,9 +130,8 @@ static void nothing_that_a_terminal_obeys_comes_out(void **state)
     assert_string_equal(printed(again, sl_value_to_json), as_json(hostile));
 }
 
-static void yaml_becomes_json(void **state)
+TEST_THAT(yaml_becomes_json)
 {
-    (void)state;
     assert_string_equal(as_json("a: 0x1f\nb: .5\nc: +3\nd: 0o17\ne: .inf\nf: 1.\ng: -0.25\nh: 1e3\n"
                                 "i: 007\nj: yes\n"),
                         "{\n"
@@ -141,11 +148,10 @@ static void yaml_becomes_json(void **state)
                         "}\n");
 }
 
-static void paths_lead_to_values(void **state)
+TEST_THAT(paths_lead_to_values)
 {
     const struct sl_value *value =
         read_text(SL_STR("{\"a\":{\"b\":\"x\",\"n\":7,\"r\":1.5},\"s\":\"7\"}"));
-    (void)state;
     assert_true(sl_str_eq(sl_value_text(value, "a.b"), SL_STR("x")));
     assert_int_equal(sl_value_i64(value, "a.n", -1), 7);
     assert_int_equal(sl_value_i64(value, "a.r", -1), -1);
@@ -155,11 +161,10 @@ static void paths_lead_to_values(void **state)
     assert_int_equal(sl_value_text(value, "a").len, 0);
 }
 
-static void pages_are_joined(void **state)
+TEST_THAT(pages_are_joined)
 {
     struct sl_value *first = read_text(SL_STR("{\"items\":[1],\"m\":{}}"));
     struct sl_value *second = read_text(SL_STR("{\"items\":[2,3],\"m\":{}}"));
-    (void)state;
     sl_value_join(first, second, "items");
     sl_value_join(first, second, "none");
     sl_value_join(first, first, "items");
@@ -176,11 +181,10 @@ static void assert_refused(struct sl_str text, struct sl_arena *in, enum sl_erro
     assert_int_equal(err.code, code);
 }
 
-static void what_is_no_text_is_refused(void **state)
+TEST_THAT(what_is_no_text_is_refused)
 {
     char deep[2 * SL_VALUE_DEPTH_MAX + 2];
     struct sl_arena small;
-    (void)state;
     memset(deep, '[', sizeof(deep));
     sl_arena_init(&small, 64);
     assert_refused(SL_STR(""), &arena, SL_ERR_SYNTAX);
@@ -194,32 +198,12 @@ static void what_is_no_text_is_refused(void **state)
     sl_arena_free(&small);
 }
 
-static void a_small_buffer_fails(void **state)
+TEST_THAT(a_small_buffer_fails)
 {
     const struct sl_value *value = read_text(SL_STR("{\"a\":\"long enough to fail\"}"));
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 8);
     sl_value_to_yaml(value, &out);
     assert_int_equal(out.failed, SL_BUF_FULL);
     sl_buf_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_is_indented_as_kubectl_does),
-        cmocka_unit_test(yaml_stands_as_kubectl_writes_it),
-        cmocka_unit_test(strings_stay_strings_in_yaml),
-        cmocka_unit_test(nothing_that_a_terminal_obeys_comes_out),
-        cmocka_unit_test(yaml_becomes_json),
-        cmocka_unit_test(paths_lead_to_values),
-        cmocka_unit_test(pages_are_joined),
-        cmocka_unit_test(what_is_no_text_is_refused),
-        cmocka_unit_test(a_small_buffer_fails),
-    };
-    sl_arena_init(&arena, 1 << 20);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    sl_arena_free(&arena);
-    return failed;
 }

@@ -1,8 +1,7 @@
 /* What the store asks before it withholds a node: are these cuts allowed on the node as it is? */
 #include "unit/core/cut/cut_rig.h"
 
-#define SINGLE         "nvidia.com/mig.strategy=single"
-#define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define SINGLE "nvidia.com/mig.strategy=single"
 
 enum { CUTS = 3 };
 
@@ -25,9 +24,10 @@ static const char *judged(struct cut_rig *rig, const struct sl_cut *cut, size_t 
     return reason;
 }
 
-static void a_cut_names_each_gpu_once_and_in_order(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct cut_rig *rig, a_cut_names_each_gpu_once_and_in_order)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut cut[CUTS] = {{.device = 0}, {.device = 1}};
     (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
     assert_string_equal(judged(rig, cut, 0), "all GPUs of the node must be named");
@@ -41,10 +41,9 @@ static void a_cut_names_each_gpu_once_and_in_order(void **state)
     assert_string_equal(judged(rig, cut, 2), "GPU 2 is not known");
 }
 
-static void instances_are_legal_together(void **state)
+TEST_ON(struct cut_rig *rig, instances_are_legal_together)
 {
     const char *illegal = "GPU 0 cannot have these instances beside those in use";
-    struct cut_rig *rig = *state;
     struct sl_cut cut = {.device = 0};
     (void)MANAGED(rig, A100, "7g.40gb");
     cut_add(&cut, "4g.20gb", 0);
@@ -61,9 +60,8 @@ static void instances_are_legal_together(void **state)
     assert_string_equal(judged(rig, &cut, 1), illegal);
 }
 
-static void a_gpu_becomes_whole_only_empty_and_where_mig_mode_may_be_switched(void **state)
+TEST_ON(struct cut_rig *rig, a_gpu_becomes_whole_only_empty_and_where_mig_mode_may_be_switched)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut cut = {.device = 0, .whole = true};
     (void)MANAGED(rig, A100, "7g.40gb");
     assert_string_equal(judged(rig, &cut, 1), "GPU 0 may not become whole");
@@ -77,9 +75,8 @@ static void a_gpu_becomes_whole_only_empty_and_where_mig_mode_may_be_switched(vo
     assert_string_equal(judged(rig, &cut, 1), "GPU 0 may not become whole"); /* nos makes none */
 }
 
-static void an_instance_in_use_stays_where_it_is(void **state)
+TEST_ON(struct cut_rig *rig, an_instance_in_use_stays_where_it_is)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut cut = {.device = 0};
     (void)NOS(rig, A100, "4g.20gb* 1g.5gb");
     rig_run(rig, 0, "mig-4g.20gb=1", 0);
@@ -91,9 +88,8 @@ static void an_instance_in_use_stays_where_it_is(void **state)
 }
 
 /* The agent tells that a 3g.20gb is in use, not where: a guess says 0 or 4. */
-static void a_new_instance_has_room_wherever_those_in_use_lie(void **state)
+TEST_ON(struct cut_rig *rig, a_new_instance_has_room_wherever_those_in_use_lie)
 {
-    struct cut_rig *rig = *state;
     (void)NOS(rig, A100, "3g.20gb*");
     rig_run(rig, 0, "mig-3g.20gb=1", 0);
     const struct sl_instance *held = &rig->node[0].node->instance[0];
@@ -114,9 +110,8 @@ static void a_new_instance_has_room_wherever_those_in_use_lie(void **state)
 }
 
 /* As one pod ends and another starts, the sum of what is in use agrees with an old report. */
-static void nos_agents_have_to_report_first_what_a_new_pod_holds(void **state)
+TEST_ON(struct cut_rig *rig, nos_agents_have_to_report_first_what_a_new_pod_holds)
 {
-    struct cut_rig *rig = *state;
     (void)NOS(rig, A100, "1g.5gb* 1g.5gb 2g.10gb");
     rig_run(rig, 0, "mig-1g.5gb=1", 0);
     const struct sl_instance *has = rig->node[0].node->instance;
@@ -148,9 +143,8 @@ static void nos_agents_have_to_report_first_what_a_new_pod_holds(void **state)
     assert_string_equal(judged(rig, &both, 1), ""); /* no pod got what has gone */
 }
 
-static void nos_makes_no_instance_with_attributes(void **state)
+TEST_ON(struct cut_rig *rig, nos_makes_no_instance_with_attributes)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut cut = {.device = 0};
     cut_add(&cut, "1g.5gb+me", 0);
     (void)NOS(rig, A100, "7g.40gb");
@@ -160,10 +154,9 @@ static void nos_makes_no_instance_with_attributes(void **state)
     assert_string_equal(judged(rig, &cut, 1), "");
 }
 
-static void under_strategy_single_all_gpus_hold_the_same(void **state)
+TEST_ON(struct cut_rig *rig, under_strategy_single_all_gpus_hold_the_same)
 {
     const char *unlike = "strategy single needs all GPUs cut alike";
-    struct cut_rig *rig = *state;
     struct sl_cut cut[2] = {{.device = 0}, {.device = 1}};
     rig->input.limits.mig_mode = true;
     (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS("7g.40gb", "7g.40gb"));
@@ -193,9 +186,8 @@ static bool shown(struct cut_rig *rig, const struct sl_cut *cut, size_t n)
     return sl_cut_shown(rig->node[0].node, cut, n);
 }
 
-static void a_device_shows_its_cut_instance_by_instance(void **state)
+TEST_ON(struct cut_rig *rig, a_device_shows_its_cut_instance_by_instance)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut cut[2] = {{.device = 1}, {.device = 7}};
     cut_add(&cut[0], "3g.20gb", 0);
     cut_add(&cut[0], "3g.20gb", 4);
@@ -219,7 +211,7 @@ static void a_device_shows_its_cut_instance_by_instance(void **state)
 
 /* Without devices allocatable alone tells; where the cut names all GPUs it must be that and no
  * more. */
-static void what_is_allocatable_shows_a_cut_of_gpus_that_nobody_describes(void **state)
+TEST_ON(struct cut_rig *rig, what_is_allocatable_shows_a_cut_of_gpus_that_nobody_describes)
 {
     static const struct {
         const char *allocatable;
@@ -233,7 +225,6 @@ static void what_is_allocatable_shows_a_cut_of_gpus_that_nobody_describes(void *
         {"nvidia.com/mig-3g.20gb=2 nvidia.com/mig-2g.10gb=2 nvidia.com/mig-1g.5gb=1", true, false},
         {"nvidia.com/mig-3g.20gb=2 nvidia.com/mig-2g.10gb=2 nvidia.com/gpu=1", true, false},
     };
-    struct cut_rig *rig = *state;
     struct sl_cut cut[2] = {{.device = 0}, {.device = 1}};
     cut_add(&cut[0], "3g.20gb", 0);
     cut_add(&cut[0], "2g.10gb", 4);
@@ -259,9 +250,8 @@ static void what_is_allocatable_shows_a_cut_of_gpus_that_nobody_describes(void *
 }
 
 /* Labels do not tell which GPU holds which: in whatever order, the node may show the cut. */
-static void allocatable_shows_a_cut_of_gpus_that_labels_tell_apart(void **state)
+TEST_ON(struct cut_rig *rig, allocatable_shows_a_cut_of_gpus_that_labels_tell_apart)
 {
-    struct cut_rig *rig = *state;
     struct sl_error err;
     struct sl_node_facts facts = {.name = SL_STR("node-0"), .actuator = SL_ACTUATOR_MIG_MANAGER};
     facts.labels = facts_pairs(&rig->facts, "nvidia.com/gpu.product=" A30 " nvidia.com/gpu.count=2 "
@@ -287,9 +277,8 @@ static void allocatable_shows_a_cut_of_gpus_that_labels_tell_apart(void **state)
     sl_node_unref(node);
 }
 
-static void a_digest_tells_cuts_apart(void **state)
+TEST_ON(struct cut_rig *rig, a_digest_tells_cuts_apart)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut cut = {.device = 0};
     (void)MANAGED(rig, A100, "7g.40gb");
     (void)MANAGED(rig, A100, "7g.40gb");
@@ -313,23 +302,4 @@ static void a_digest_tells_cuts_apart(void **state)
     assert_true(both != sl_cut_digest(node, two, 1));
     cut_add(&two[1], "7g.40gb", 0);
     assert_true(sl_cut_digest(node, two, 2) != both);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CUT_TEST(a_cut_names_each_gpu_once_and_in_order),
-        CUT_TEST(instances_are_legal_together),
-        CUT_TEST(a_gpu_becomes_whole_only_empty_and_where_mig_mode_may_be_switched),
-        CUT_TEST(an_instance_in_use_stays_where_it_is),
-        CUT_TEST(a_new_instance_has_room_wherever_those_in_use_lie),
-        CUT_TEST(nos_agents_have_to_report_first_what_a_new_pod_holds),
-        CUT_TEST(nos_makes_no_instance_with_attributes),
-        CUT_TEST(under_strategy_single_all_gpus_hold_the_same),
-        CUT_TEST(a_device_shows_its_cut_instance_by_instance),
-        CUT_TEST(what_is_allocatable_shows_a_cut_of_gpus_that_nobody_describes),
-        CUT_TEST(allocatable_shows_a_cut_of_gpus_that_labels_tell_apart),
-        CUT_TEST(a_digest_tells_cuts_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,18 +22,18 @@ static int setup(void **state)
     return 0;
 }
 
-static void cuts_begin_when_no_more_pods_come_for_a_fifth_of_the_window(void **state)
+TEST_FIXTURE(setup, NULL)
+
+TEST_THAT(cuts_begin_when_no_more_pods_come_for_a_fifth_of_the_window)
 {
-    (void)state;
     assert_false(is_due(10000, 1));
     assert_int_equal(due_us, 11000);
     assert_false(is_due(10999, 1));
     assert_true(is_due(11000, 1));
 }
 
-static void each_further_pod_is_waited_for_until_the_window_ends(void **state)
+TEST_THAT(each_further_pod_is_waited_for_until_the_window_ends)
 {
-    (void)state;
     for (size_t i = 0; i < 6; i++) {
         assert_false(is_due(10000 + 900 * (int64_t)i, 1 + i));
     }
@@ -41,18 +41,16 @@ static void each_further_pod_is_waited_for_until_the_window_ends(void **state)
     assert_true(is_due(15000, 7));
 }
 
-static void a_plan_that_serves_no_more_pods_than_an_earlier_one_is_no_growth(void **state)
+TEST_THAT(a_plan_that_serves_no_more_pods_than_an_earlier_one_is_no_growth)
 {
-    (void)state;
     assert_false(is_due(10000, 3));
     assert_false(is_due(10500, 2));
     assert_false(is_due(10900, 3));
     assert_true(is_due(11000, 3));
 }
 
-static void without_cuts_nothing_is_due_and_the_next_ones_wait_anew(void **state)
+TEST_THAT(without_cuts_nothing_is_due_and_the_next_ones_wait_anew)
 {
-    (void)state;
     assert_false(is_due(10000, 1));
     assert_false(is_due(10500, 0));
     assert_int_equal(due_us, INT64_MAX);
@@ -63,24 +61,10 @@ static void without_cuts_nothing_is_due_and_the_next_ones_wait_anew(void **state
     assert_int_equal(due_us, 14001);
 }
 
-static void pods_that_wait_for_a_cut_under_way_do_not_count(void **state)
+TEST_THAT(pods_that_wait_for_a_cut_under_way_do_not_count)
 {
     const struct sl_cut_plan plan = {.n_cuts = 0, .n_pods = 2};
     const struct sl_cut_output output = {.plan = &plan, .n_plans = 1};
-    (void)state;
     assert_false(sl_cut_batch_is_due(&batch, &output, window_us, 10000, &due_us));
     assert_int_equal(due_us, INT64_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(cuts_begin_when_no_more_pods_come_for_a_fifth_of_the_window, setup),
-        cmocka_unit_test_setup(each_further_pod_is_waited_for_until_the_window_ends, setup),
-        cmocka_unit_test_setup(a_plan_that_serves_no_more_pods_than_an_earlier_one_is_no_growth,
-                               setup),
-        cmocka_unit_test_setup(without_cuts_nothing_is_due_and_the_next_ones_wait_anew, setup),
-        cmocka_unit_test_setup(pods_that_wait_for_a_cut_under_way_do_not_count, setup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,11 +11,11 @@ static int set_up_drains(void **state)
     return rc;
 }
 
-#define DRAIN_TEST(test) cmocka_unit_test_setup_teardown(test, set_up_drains, tear_down)
-
 /* ---- until when ---- */
 
-static void a_node_drains_until_as_much_has_ended_as_is_needed(void **state)
+TEST_FIXTURE(set_up_drains, tear_down)
+
+TEST_ON(struct cut_rig *rig, a_node_drains_until_as_much_has_ended_as_is_needed)
 {
     static const struct {
         const char *asks;
@@ -25,7 +25,6 @@ static void a_node_drains_until_as_much_has_ended_as_is_needed(void **state)
         {"mig-4g.20gb=2", "drain node-0 for 0 until 900 s\n"},
         {"mig-4g.20gb=3", ""}, /* one pod states no deadline */
     };
-    struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb", "7g.40gb");
         rig_run(rig, node, "mig-3g.20gb=1", 900);
@@ -53,9 +52,8 @@ static void set_namespace(struct cut_rig *rig, size_t node, size_t pod, const ch
     rig_view(rig, node);
 }
 
-static void what_a_drain_waits_for_is_told_without_the_names_of_others(void **state)
+TEST_ON(struct cut_rig *rig, what_a_drain_waits_for_is_told_without_the_names_of_others)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb", "1g.5gb");
     rig_run(rig, 0, "mig-3g.20gb=1", 600);
     rig_run(rig, 0, "mig-3g.20gb=1", 300);
@@ -76,9 +74,8 @@ static void what_a_drain_waits_for_is_told_without_the_names_of_others(void **st
     assert_int_equal(wait.n_others, 2);
 }
 
-static void more_pods_than_are_named_are_counted(void **state)
+TEST_ON(struct cut_rig *rig, more_pods_than_are_named_are_counted)
 {
-    struct cut_rig *rig = *state;
     (void)NOS(rig, A100, "1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb*");
     for (unsigned i = 0; i < 7; i++) {
         rig_run(rig, 0, "mig-1g.5gb=1", 600);
@@ -90,7 +87,7 @@ static void more_pods_than_are_named_are_counted(void **state)
     assert_int_equal(wait.n_others, 0);
 }
 
-static void a_node_drains_for_a_slice_of_memory(void **state)
+TEST_ON(struct cut_rig *rig, a_node_drains_for_a_slice_of_memory)
 {
     static const struct {
         const char *ask;
@@ -101,7 +98,6 @@ static void a_node_drains_for_a_slice_of_memory(void **state)
         {"gpu-60gb=1", "drain node-0 for 0 until 900 s\n"},
         {"gpu-80gb=1", ""}, /* one pod states no deadline */
     };
-    struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         size_t node = SHARED(rig, 80, "10gb* 10gb* 20gb* 20gb* 20gb*");
         rig_run(rig, node, "gpu-20gb=1", 600);
@@ -115,9 +111,8 @@ static void a_node_drains_for_a_slice_of_memory(void **state)
     }
 }
 
-static void a_drain_saves_more_waiting_than_the_cut_takes(void **state)
+TEST_ON(struct cut_rig *rig, a_drain_saves_more_waiting_than_the_cut_takes)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     struct sl_cut_pod *pod = rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -128,9 +123,8 @@ static void a_drain_saves_more_waiting_than_the_cut_takes(void **state)
 }
 
 /* A pod that should have ended is about to. */
-static void a_pod_past_its_deadline_ends_now(void **state)
+TEST_ON(struct cut_rig *rig, a_pod_past_its_deadline_ends_now)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     rig->node[node].running[0]->started_us = rig_now - 629 * rig_second;
@@ -141,11 +135,10 @@ static void a_pod_past_its_deadline_ends_now(void **state)
 }
 
 /* Whichever of the two instances is held for good. */
-static void what_nos_reports_in_use_stays_unless_its_pod_ends(void **state)
+TEST_ON(struct cut_rig *rig, what_nos_reports_in_use_stays_unless_its_pod_ends)
 {
     static const char *const holds[][2] = {{"mig-4g.20gb=1", "mig-3g.20gb=1"},
                                            {"mig-3g.20gb=1", "mig-4g.20gb=1"}};
-    struct cut_rig *rig = *state;
     for (unsigned i = 0; i < 2; i++) {
         size_t node = NOS(rig, A100, "4g.20gb* 3g.20gb*");
         rig_run(rig, node, holds[i][0], 600);
@@ -157,9 +150,8 @@ static void what_nos_reports_in_use_stays_unless_its_pod_ends(void **state)
 }
 
 /* Nobody ends a pod for what it says of itself. */
-static void a_timeout_that_is_not_enforced_frees_nothing(void **state)
+TEST_ON(struct cut_rig *rig, a_timeout_that_is_not_enforced_frees_nothing)
 {
-    struct cut_rig *rig = *state;
     struct rig_node *node = &rig->node[MANAGED(rig, A100, "3g.20gb 3g.20gb")];
     node->running[0] =
         rig_pod(rig, node->node->name, "mig-3g.20gb=1", "sliced.dev/timeout=600s", 0);
@@ -170,9 +162,8 @@ static void a_timeout_that_is_not_enforced_frees_nothing(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
-static void a_pod_of_two_resources_holds_both_until_it_ends(void **state)
+TEST_ON(struct cut_rig *rig, a_pod_of_two_resources_holds_both_until_it_ends)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "1g.5gb", "2g.10gb");
     rig_run(rig, node, "mig-1g.5gb=1 mig-2g.10gb=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -184,9 +175,8 @@ static void a_pod_of_two_resources_holds_both_until_it_ends(void **state)
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
-static void gpus_that_are_cut_together_drain_together(void **state)
+TEST_ON(struct cut_rig *rig, gpus_that_are_cut_together_drain_together)
 {
-    struct cut_rig *rig = *state;
     size_t node =
         rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS("7g.40gb", "1g.5gb 1g.5gb"));
     rig_run(rig, node, "mig-7g.40gb=1", 300);
@@ -197,9 +187,8 @@ static void gpus_that_are_cut_together_drain_together(void **state)
 
 /* ---- what is not free then ---- */
 
-static void whole_gpus_drain_only_where_mig_mode_may_be_switched(void **state)
+TEST_ON(struct cut_rig *rig, whole_gpus_drain_only_where_mig_mode_may_be_switched)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, NULL);
     rig_run(rig, node, "gpu=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -209,9 +198,8 @@ static void whole_gpus_drain_only_where_mig_mode_may_be_switched(void **state)
 }
 
 /* Only the kubelet knows which of them is whose. */
-static void whole_gpus_drain_until_the_last_of_their_pods_has_ended(void **state)
+TEST_ON(struct cut_rig *rig, whole_gpus_drain_until_the_last_of_their_pods_has_ended)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, NULL, NULL);
     rig->input.limits.mig_mode = true;
     rig_run(rig, node, "gpu=1", 300);
@@ -223,9 +211,8 @@ static void whole_gpus_drain_until_the_last_of_their_pods_has_ended(void **state
     assert_string_equal(rig_told(rig), "");
 }
 
-static void instances_drain_for_a_whole_gpu_only_where_mig_mode_may_be_switched(void **state)
+TEST_ON(struct cut_rig *rig, instances_drain_for_a_whole_gpu_only_where_mig_mode_may_be_switched)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
     size_t nos = NOS(rig, A100, "3g.20gb* 3g.20gb");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
@@ -236,9 +223,8 @@ static void instances_drain_for_a_whole_gpu_only_where_mig_mode_may_be_switched(
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
-static void no_node_drains_whose_replicas_no_cut_may_end(void **state)
+TEST_ON(struct cut_rig *rig, no_node_drains_whose_replicas_no_cut_may_end)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -248,9 +234,8 @@ static void no_node_drains_whose_replicas_no_cut_may_end(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
-static void no_node_drains_for_a_gpu_that_is_unhealthy_or_unknown(void **state)
+TEST_ON(struct cut_rig *rig, no_node_drains_for_a_gpu_that_is_unhealthy_or_unknown)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     rig_run(rig, node, "mig-2g.10gb=1", 900);
@@ -268,9 +253,8 @@ static void no_node_drains_for_a_gpu_that_is_unhealthy_or_unknown(void **state)
 }
 
 /* What the agent calls in use though no pod holds it nobody will end. */
-static void an_instance_that_no_pod_holds_outlasts_a_drain(void **state)
+TEST_ON(struct cut_rig *rig, an_instance_that_no_pod_holds_outlasts_a_drain)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "3g.20gb* 1g.5gb*");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -280,9 +264,8 @@ static void an_instance_that_no_pod_holds_outlasts_a_drain(void **state)
 }
 
 /* A GPU of nos is not drained for what cannot be told of it: an instance of no known profile. */
-static void a_gpu_with_an_instance_of_no_profile_is_not_drained(void **state)
+TEST_ON(struct cut_rig *rig, a_gpu_with_an_instance_of_no_profile_is_not_drained)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "3g.20gb* 1g.5gb*");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     rig_run(rig, node, "mig-1g.5gb=1", 0);
@@ -295,9 +278,8 @@ static void a_gpu_with_an_instance_of_no_profile_is_not_drained(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
-static void a_node_whose_pods_hold_what_it_does_not_show_is_not_drained(void **state)
+TEST_ON(struct cut_rig *rig, a_node_whose_pods_hold_what_it_does_not_show_is_not_drained)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
     rig_run(rig, node, "mig-3g.20gb=1 mig-1g.5gb=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -318,9 +300,8 @@ static size_t busy(struct cut_rig *rig, int64_t deadline_s)
     return node;
 }
 
-static void a_node_that_may_not_be_cut_is_not_drained(void **state)
+TEST_ON(struct cut_rig *rig, a_node_that_may_not_be_cut_is_not_drained)
 {
-    struct cut_rig *rig = *state;
     size_t out = busy(rig, 100);
     size_t withheld = busy(rig, 200);
     size_t theirs = busy(rig, 300);
@@ -335,9 +316,8 @@ static void a_node_that_may_not_be_cut_is_not_drained(void **state)
     assert_string_equal(rig_told(rig), "drain node-4 for 0 until 900 s\n");
 }
 
-static void a_node_that_is_cut_now_or_drains_already_is_not_drained_again(void **state)
+TEST_ON(struct cut_rig *rig, a_node_that_is_cut_now_or_drains_already_is_not_drained_again)
 {
-    struct cut_rig *rig = *state;
     size_t first = busy(rig, 600);
     (void)busy(rig, 900);
     (void)busy(rig, 1200);
@@ -357,9 +337,8 @@ static void a_node_that_is_cut_now_or_drains_already_is_not_drained_again(void *
 }
 
 /* One look is enough for pods of one ask that follow each other. */
-static void pods_of_one_ask_get_one_drain(void **state)
+TEST_ON(struct cut_rig *rig, pods_of_one_ask_get_one_drain)
 {
-    struct cut_rig *rig = *state;
     (void)busy(rig, 600);
     (void)busy(rig, 900);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -368,9 +347,8 @@ static void pods_of_one_ask_get_one_drain(void **state)
 }
 
 /* Pods of other profiles go on to start there. */
-static void only_what_the_drained_gpu_has_is_drained(void **state)
+TEST_ON(struct cut_rig *rig, only_what_the_drained_gpu_has_is_drained)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     rig_run(rig, node, "mig-2g.10gb=1", 900);
@@ -382,9 +360,8 @@ static void only_what_the_drained_gpu_has_is_drained(void **state)
 }
 
 /* The first of them starts soon without a cut, the last would wait for an hour. */
-static void a_node_drains_for_the_one_of_an_ask_that_has_waited_the_longest(void **state)
+TEST_ON(struct cut_rig *rig, a_node_drains_for_the_one_of_an_ask_that_has_waited_the_longest)
 {
-    struct cut_rig *rig = *state;
     (void)busy(rig, 600);
     rig_wait(rig, "mig-7g.40gb=1", NULL)->start_us = rig_now + 60 * rig_second;
     struct sl_cut_pod *last = rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -397,9 +374,8 @@ static void a_node_drains_for_the_one_of_an_ask_that_has_waited_the_longest(void
 
 /* ---- whom it would hold up ---- */
 
-static void a_promise_for_what_the_node_does_not_have_bears_a_drain(void **state)
+TEST_ON(struct cut_rig *rig, a_promise_for_what_the_node_does_not_have_bears_a_drain)
 {
-    struct cut_rig *rig = *state;
     (void)busy(rig, 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     struct sl_cut_pod *promised = rig_wait(rig, "mig-2g.10gb=1", NULL);
@@ -410,9 +386,8 @@ static void a_promise_for_what_the_node_does_not_have_bears_a_drain(void **state
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
-static void a_promise_to_a_pod_ahead_holds_too(void **state)
+TEST_ON(struct cut_rig *rig, a_promise_to_a_pod_ahead_holds_too)
 {
-    struct cut_rig *rig = *state;
     (void)busy(rig, 600);
     struct sl_cut_pod *promised = rig_wait(rig, "mig-3g.20gb=2", NULL);
     promised->start_us = rig_now + 60 * rig_second;
@@ -424,9 +399,8 @@ static void a_promise_to_a_pod_ahead_holds_too(void **state)
 }
 
 /* Under a stream of small pods, some promise is always due soon. */
-static void a_pod_that_waited_long_does_not_wait_for_promises_to_those_behind(void **state)
+TEST_ON(struct cut_rig *rig, a_pod_that_waited_long_does_not_wait_for_promises_to_those_behind)
 {
-    struct cut_rig *rig = *state;
     (void)busy(rig, 600);
     struct sl_cut_pod *large = rig_wait(rig, "mig-7g.40gb=1", NULL);
     struct sl_cut_pod *promised = rig_wait(rig, "mig-3g.20gb=1", NULL);
@@ -449,9 +423,8 @@ static void a_pod_that_waited_long_does_not_wait_for_promises_to_those_behind(vo
 /* ---- drains that there are ---- */
 
 /* Just after a pod has ended, nos' agent tells of it still. */
-static void a_drain_goes_on_while_a_report_lags(void **state)
+TEST_ON(struct cut_rig *rig, a_drain_goes_on_while_a_report_lags)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "3g.20gb* 3g.20gb*");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -466,9 +439,8 @@ static void a_drain_goes_on_while_a_report_lags(void **state)
 }
 
 /* Small pods would take what has come free until the cut begins. */
-static void a_drain_goes_on_until_the_cut_begins(void **state)
+TEST_ON(struct cut_rig *rig, a_drain_goes_on_until_the_cut_begins)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     rig->site[node].drains_for = 1;
@@ -477,9 +449,8 @@ static void a_drain_goes_on_until_the_cut_begins(void **state)
                                        "drain node-0 for 0 until 60 s\n");
 }
 
-static void a_node_that_drains_is_not_cut_for_those_behind(void **state)
+TEST_ON(struct cut_rig *rig, a_node_that_drains_is_not_cut_for_those_behind)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "7g.40gb");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=2", NULL);
@@ -490,9 +461,8 @@ static void a_node_that_drains_is_not_cut_for_those_behind(void **state)
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
-static void a_drain_ends_when_another_node_is_cut(void **state)
+TEST_ON(struct cut_rig *rig, a_drain_ends_when_another_node_is_cut)
 {
-    struct cut_rig *rig = *state;
     size_t node = busy(rig, 600);
     (void)MANAGED(rig, A100, "3g.20gb 3g.20gb");
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -501,9 +471,8 @@ static void a_drain_ends_when_another_node_is_cut(void **state)
     assert_string_equal(rig_told(rig), "node-1: GPU 0 into 1x 7g.40gb: 0\n");
 }
 
-static void a_drain_ends_earlier_when_pods_do(void **state)
+TEST_ON(struct cut_rig *rig, a_drain_ends_earlier_when_pods_do)
 {
-    struct cut_rig *rig = *state;
     size_t node = busy(rig, 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     rig->site[node].drains_for = 1;
@@ -512,9 +481,8 @@ static void a_drain_ends_earlier_when_pods_do(void **state)
 }
 
 /* Its turn came before that of the pod for which the node drains. */
-static void a_pod_ahead_gets_the_drain_of_one_behind(void **state)
+TEST_ON(struct cut_rig *rig, a_pod_ahead_gets_the_drain_of_one_behind)
 {
-    struct cut_rig *rig = *state;
     size_t first = busy(rig, 600);
     size_t second = busy(rig, 900);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -529,63 +497,20 @@ static void a_pod_ahead_gets_the_drain_of_one_behind(void **state)
 }
 
 /* A container may take as long to end as its owner lets it. */
-static void a_pod_long_past_its_deadline_may_stay(void **state)
+TEST_ON(struct cut_rig *rig, a_pod_long_past_its_deadline_may_stay)
 {
-    struct cut_rig *rig = *state;
     size_t node = busy(rig, 600);
     rig->node[node].running[0]->started_us = rig_now - 630 * rig_second;
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     assert_string_equal(rig_told(rig), "");
 }
 
-static void a_drain_ends_when_its_pod_has_room(void **state)
+TEST_ON(struct cut_rig *rig, a_drain_ends_when_its_pod_has_room)
 {
-    struct cut_rig *rig = *state;
     size_t node = busy(rig, 600);
     struct sl_cut_pod *large = rig_wait(rig, "mig-7g.40gb=1", NULL);
     rig->site[node].drains_for = 1;
     rig->site[node].drains_until_us = rig_now + 900 * rig_second;
     large->has_room = true;
     assert_string_equal(rig_told(rig), "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        DRAIN_TEST(a_node_drains_until_as_much_has_ended_as_is_needed),
-        DRAIN_TEST(a_node_drains_for_a_slice_of_memory),
-        DRAIN_TEST(what_a_drain_waits_for_is_told_without_the_names_of_others),
-        DRAIN_TEST(more_pods_than_are_named_are_counted),
-        DRAIN_TEST(a_drain_saves_more_waiting_than_the_cut_takes),
-        DRAIN_TEST(a_pod_past_its_deadline_ends_now),
-        DRAIN_TEST(what_nos_reports_in_use_stays_unless_its_pod_ends),
-        DRAIN_TEST(a_timeout_that_is_not_enforced_frees_nothing),
-        DRAIN_TEST(a_pod_of_two_resources_holds_both_until_it_ends),
-        DRAIN_TEST(gpus_that_are_cut_together_drain_together),
-        DRAIN_TEST(whole_gpus_drain_only_where_mig_mode_may_be_switched),
-        DRAIN_TEST(whole_gpus_drain_until_the_last_of_their_pods_has_ended),
-        DRAIN_TEST(instances_drain_for_a_whole_gpu_only_where_mig_mode_may_be_switched),
-        DRAIN_TEST(no_node_drains_whose_replicas_no_cut_may_end),
-        DRAIN_TEST(no_node_drains_for_a_gpu_that_is_unhealthy_or_unknown),
-        DRAIN_TEST(an_instance_that_no_pod_holds_outlasts_a_drain),
-        DRAIN_TEST(a_gpu_with_an_instance_of_no_profile_is_not_drained),
-        DRAIN_TEST(a_node_whose_pods_hold_what_it_does_not_show_is_not_drained),
-        DRAIN_TEST(a_node_that_may_not_be_cut_is_not_drained),
-        DRAIN_TEST(a_node_that_is_cut_now_or_drains_already_is_not_drained_again),
-        DRAIN_TEST(pods_of_one_ask_get_one_drain),
-        DRAIN_TEST(only_what_the_drained_gpu_has_is_drained),
-        DRAIN_TEST(a_node_drains_for_the_one_of_an_ask_that_has_waited_the_longest),
-        DRAIN_TEST(a_promise_to_a_pod_ahead_holds_too),
-        DRAIN_TEST(a_promise_for_what_the_node_does_not_have_bears_a_drain),
-        DRAIN_TEST(a_pod_that_waited_long_does_not_wait_for_promises_to_those_behind),
-        DRAIN_TEST(a_drain_goes_on_while_a_report_lags),
-        DRAIN_TEST(a_drain_goes_on_until_the_cut_begins),
-        DRAIN_TEST(a_node_that_drains_is_not_cut_for_those_behind),
-        DRAIN_TEST(a_drain_ends_when_another_node_is_cut),
-        DRAIN_TEST(a_drain_ends_earlier_when_pods_do),
-        DRAIN_TEST(a_pod_ahead_gets_the_drain_of_one_behind),
-        DRAIN_TEST(a_pod_long_past_its_deadline_may_stay),
-        DRAIN_TEST(a_drain_ends_when_its_pod_has_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -350,7 +350,7 @@ static void draw_pod(struct cut_rig *rig, const struct drain_node *node, struct 
     }
 }
 
-static void the_node_is_drained_that_ends_free_first(void **state)
+TEST_THAT_WITH(the_node_is_drained_that_ends_free_first, set_up, tear_down)
 {
     struct cut_rig *rig = *state;
     unsigned drains = 0;
@@ -379,13 +379,4 @@ static void the_node_is_drained_that_ends_free_first(void **state)
         drains += (unsigned)rig->output.n_drains;
     }
     assert_true(drains > CASES / 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_node_is_drained_that_ends_free_first, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,7 +256,7 @@ static void check_cut(const struct cut_rig *rig, const struct drawn_node *node,
     }
 }
 
-static void the_gpu_is_cut_that_loses_least_and_keeps_what_fits(void **state)
+TEST_THAT_WITH(the_gpu_is_cut_that_loses_least_and_keeps_what_fits, set_up, tear_down)
 {
     struct cut_rig *rig = *state;
     unsigned cuts = 0;
@@ -278,13 +278,4 @@ static void the_gpu_is_cut_that_loses_least_and_keeps_what_fits(void **state)
         }
     }
     assert_true(cuts > CASES / 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_gpu_is_cut_that_loses_least_and_keeps_what_fits, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

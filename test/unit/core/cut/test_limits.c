@@ -19,9 +19,10 @@ static struct sl_cut_pod *wait_oddly(struct cut_rig *rig, struct sl_ask_item ite
     return pod;
 }
 
-static void odd_asks_get_nothing_and_harm_nobody(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct cut_rig *rig, odd_asks_get_nothing_and_harm_nobody)
 {
-    struct cut_rig *rig = *state;
     struct sl_mig_shape shape = {1, 5, 0};
     const struct sl_ask_item odd[] = {
         {.kind = SL_KIND_MIG, .shape = shape, .count = 0},
@@ -52,9 +53,8 @@ static void odd_asks_get_nothing_and_harm_nobody(void **state)
     assert_string_equal(rig_told(rig), "node-1: GPU 1 into 1x 1g.5gb + 1x 3g.20gb: 12\n");
 }
 
-static void equal_input_gives_equal_output(void **state)
+TEST_ON(struct cut_rig *rig, equal_input_gives_equal_output)
 {
-    struct cut_rig *rig = *state;
     char before[sizeof(rig->text)];
     static const char *const asks[] = {"mig-1g.5gb=3", "mig-3g.20gb=1", "mig-4g.20gb=1",
                                        "mig-2g.10gb=1 mig-1g.5gb=1"};
@@ -77,9 +77,8 @@ static void equal_input_gives_equal_output(void **state)
 
 /* Nodes of many kinds, of which the last alone loses nothing by a cut, are all looked at, wherever
  * the key puts their kinds. */
-static void the_process_key_decides_nothing(void **state)
+TEST_ON(struct cut_rig *rig, the_process_key_decides_nothing)
 {
-    struct cut_rig *rig = *state;
     const unsigned kinds = 100;
     for (uint8_t k = 0; k < 3; k++) {
         const uint8_t key[SL_HASH_KEY] = {k, 7};
@@ -99,9 +98,8 @@ static void the_process_key_decides_nothing(void **state)
 }
 
 /* Thousands of different asks of one namespace leave work for the pod of another. */
-static void a_namespace_of_liars_leaves_work_for_others(void **state)
+TEST_ON(struct cut_rig *rig, a_namespace_of_liars_leaves_work_for_others)
 {
-    struct cut_rig *rig = *state;
     struct sl_mig_shape shape = {1, 5, 0};
     for (unsigned i = 0; i < RIG_PLANS; i++) {
         (void)NOS(rig, A100, "1g.5gb* 1g.5gb 2g.10gb*", "1g.5gb* 2g.10gb", "1g.5gb* 1g.5gb*",
@@ -129,10 +127,9 @@ static void a_namespace_of_liars_leaves_work_for_others(void **state)
 }
 
 /* What a pod's constraints compare is work, too. */
-static void constraints_are_paid_for_by_what_they_compare(void **state)
+TEST_ON(struct cut_rig *rig, constraints_are_paid_for_by_what_they_compare)
 {
     enum { PODS = 10, WEIGHT = 10000 };
-    struct cut_rig *rig = *state;
     static struct sl_constraints dear[PODS];
     (void)MANAGED(rig, A100, "7g.40gb");
     for (unsigned i = 0; i < PODS; i++) {
@@ -152,9 +149,8 @@ static void constraints_are_paid_for_by_what_they_compare(void **state)
 }
 
 /* Pods ahead that no drain would help leave looks at drains to the pod of another namespace. */
-static void a_namespace_of_hopeless_pods_leaves_drains_to_others(void **state)
+TEST_ON(struct cut_rig *rig, a_namespace_of_hopeless_pods_leaves_drains_to_others)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb");
     rig_run(rig, node, "mig-1g.5gb=1", 600);
     rig->input.drain = true;
@@ -164,20 +160,4 @@ static void a_namespace_of_hopeless_pods_leaves_drains_to_others(void **state)
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     rig->waiting[rig->n_pods - 1]->namespace = "others";
     assert_string_equal(rig_told(rig), "drain node-0 for 400 until 600 s\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(odd_asks_get_nothing_and_harm_nobody, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(constraints_are_paid_for_by_what_they_compare, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(equal_input_gives_equal_output, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_process_key_decides_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_namespace_of_hopeless_pods_leaves_drains_to_others,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_namespace_of_liars_leaves_work_for_others, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

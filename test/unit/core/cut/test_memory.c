@@ -16,9 +16,10 @@ static void given_cuts_and_drains(struct cut_rig *rig)
     rig->input.drain = true;
 }
 
-static void a_plan_without_memory_is_an_error_and_harms_no_later_one(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct cut_rig *rig, a_plan_without_memory_is_an_error_and_harms_no_later_one)
 {
-    struct cut_rig *rig = *state;
     char wanted[1024];
     unsigned failed = 0;
     given_cuts_and_drains(rig);
@@ -45,10 +46,9 @@ static void a_plan_without_memory_is_an_error_and_harms_no_later_one(void **stat
     assert_true(failed > 8);
 }
 
-static void without_memory_there_is_no_cutter(void **state)
+TEST_THAT(without_memory_there_is_no_cutter)
 {
     struct sl_error err = {.code = SL_ERR_LIMIT}; /* of something before */
-    (void)state;
     sl_cutter_free(sl_cutter_new(&err));
     assert_int_equal(err.code, SL_ERR_LIMIT);
     lack_arm(1, false);
@@ -57,9 +57,8 @@ static void without_memory_there_is_no_cutter(void **state)
     assert_int_equal(err.code, SL_ERR_NOMEM);
 }
 
-static void without_memory_nothing_is_allowed(void **state)
+TEST_ON(struct cut_rig *rig, without_memory_nothing_is_allowed)
 {
-    struct cut_rig *rig = *state;
     char reason[64];
     given_cuts_and_drains(rig);
     rig_plan(rig);
@@ -70,15 +69,4 @@ static void without_memory_nothing_is_allowed(void **state)
     assert_true(lack_disarm());
     assert_false(allowed);
     assert_string_equal(reason, "out of memory");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_plan_without_memory_is_an_error_and_harms_no_later_one,
-                                        set_up, tear_down),
-        cmocka_unit_test(without_memory_there_is_no_cutter),
-        cmocka_unit_test_setup_teardown(without_memory_nothing_is_allowed, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

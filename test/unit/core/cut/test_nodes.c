@@ -3,9 +3,9 @@
 
 #include "sliced/constraint.h"
 
-#define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+TEST_FIXTURE(set_up, tear_down)
 
-static void the_node_that_loses_least_is_cut(void **state)
+TEST_ON(struct cut_rig *rig, the_node_that_loses_least_is_cut)
 {
     static const struct {
         const char *first;
@@ -17,7 +17,6 @@ static void the_node_that_loses_least_is_cut(void **state)
         {"3g.20gb@4", "1g.5gb@0", "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0\n"},
         {"3g.20gb 3g.20gb", "2g.10gb 2g.10gb", "node-1: GPU 0 into 1x 2g.10gb + 1x 4g.20gb: 0\n"},
     };
-    struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         (void)MANAGED(rig, A100, rows[i].first);
         (void)MANAGED(rig, A100, rows[i].second);
@@ -28,9 +27,8 @@ static void the_node_that_loses_least_is_cut(void **state)
 }
 
 /* One GPU more is worth less than one pod more, and more than nothing. */
-static void the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_more(void **state)
+TEST_ON(struct cut_rig *rig, the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_more)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "");
     (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb", "7g.40gb");
     rig->input.max_plans = 1;
@@ -45,10 +43,9 @@ static void the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_mo
 }
 
 /* An instance in demand is worth four that nobody wants. */
-static void free_instances_in_demand_weigh_more(void **state)
+TEST_ON(struct cut_rig *rig, free_instances_in_demand_weigh_more)
 {
     static struct sl_demand demand;
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "1g.5gb");
     (void)MANAGED(rig, A100, "2g.10gb");
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -61,9 +58,8 @@ static void free_instances_in_demand_weigh_more(void **state)
 
 /* Beside the few nodes that would lose least, those with the most room are looked at. */
 /* Nothing is lost on either node: one GPU is cut rather than two, though it has more room. */
-static void the_node_of_which_fewer_gpus_change_is_cut(void **state)
+TEST_ON(struct cut_rig *rig, the_node_of_which_fewer_gpus_change_is_cut)
 {
-    struct cut_rig *rig = *state;
     size_t first = NOS(rig, A100, "4g.20gb*", "4g.20gb*");
     rig_run(rig, first, "mig-4g.20gb=2", 0);
     (void)NOS(rig, A100, "", "");
@@ -72,9 +68,8 @@ static void the_node_of_which_fewer_gpus_change_is_cut(void **state)
 }
 
 /* The label may count fewer GPUs than the node shows, or none. */
-static void nodes_are_read_however_many_gpus_their_label_counts(void **state)
+TEST_ON(struct cut_rig *rig, nodes_are_read_however_many_gpus_their_label_counts)
 {
-    struct cut_rig *rig = *state;
     for (size_t i = 0; i < 3; i++) {
         (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb", "7g.40gb", "7g.40gb", "7g.40gb", "7g.40gb");
         rig->node[i].node->partition.n_gpus = 0;
@@ -83,9 +78,8 @@ static void nodes_are_read_however_many_gpus_their_label_counts(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0\n");
 }
 
-static void many_nodes_that_lose_less_hide_none_that_serves_more(void **state)
+TEST_ON(struct cut_rig *rig, many_nodes_that_lose_less_hide_none_that_serves_more)
 {
-    struct cut_rig *rig = *state;
     for (unsigned i = 0; i < 20; i++) {
         char label[16];
         (void)snprintf(label, sizeof(label), "kind=%u", i);
@@ -100,9 +94,8 @@ static void many_nodes_that_lose_less_hide_none_that_serves_more(void **state)
 }
 
 /* The nodes hold the same, but a GPU of the first may not be cut. */
-static void nodes_that_hold_the_same_are_not_alike_where_less_may_be_cut(void **state)
+TEST_ON(struct cut_rig *rig, nodes_that_hold_the_same_are_not_alike_where_less_may_be_cut)
 {
-    struct cut_rig *rig = *state;
     size_t first = MANAGED(rig, A100, "", "");
     (void)MANAGED(rig, A100, "", "");
     rig->node[first].node->device[0].healthy = false;
@@ -114,9 +107,8 @@ static void nodes_that_hold_the_same_are_not_alike_where_less_may_be_cut(void **
                         "node-1: GPU 0 into 1x 4g.20gb; GPU 1 into 1x 4g.20gb: 0 1\n");
 }
 
-static void nodes_of_every_kind_are_looked_at(void **state)
+TEST_ON(struct cut_rig *rig, nodes_of_every_kind_are_looked_at)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A30, "4g.24gb");
     (void)MANAGED(rig, A30, "");
     (void)MANAGED(rig, A100, "7g.40gb");
@@ -127,9 +119,8 @@ static void nodes_of_every_kind_are_looked_at(void **state)
                                        "node-3: GPU 0 into 3x 2g.10gb: 1\n");
 }
 
-static void a_pod_that_starts_no_later_without_takes_no_part(void **state)
+TEST_ON(struct cut_rig *rig, a_pod_that_starts_no_later_without_takes_no_part)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "");
     struct sl_cut_pod *soon = rig_wait(rig, "mig-3g.20gb=1", NULL);
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
@@ -140,9 +131,8 @@ static void a_pod_that_starts_no_later_without_takes_no_part(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0 1\n");
 }
 
-static void a_cut_that_saves_less_waiting_than_it_takes_is_not_made(void **state)
+TEST_ON(struct cut_rig *rig, a_cut_that_saves_less_waiting_than_it_takes_is_not_made)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "");
     struct sl_cut_pod *pod = rig_wait(rig, "mig-3g.20gb=1", NULL);
     pod->start_us = rig_now + 119 * rig_second; /* a cut takes 60 s */
@@ -152,9 +142,8 @@ static void a_cut_that_saves_less_waiting_than_it_takes_is_not_made(void **state
 }
 
 /* The same ask fails at once when a pod ahead that would start later failed with it. */
-static void a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longer(void **state)
+TEST_ON(struct cut_rig *rig, a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longer)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "");
     rig_wait(rig, "mig-4g.20gb=1", NULL)->start_us = rig_now + 60 * rig_second;
     rig_wait(rig, "mig-4g.20gb=1", NULL)->start_us = rig_now + 3600 * rig_second;
@@ -162,9 +151,8 @@ static void a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longe
 }
 
 /* The first node is out of ways to be cut: the second is asked as if nobody had been there. */
-static void a_plan_begins_anew_when_one_of_its_nodes_must_be_left_out(void **state)
+TEST_ON(struct cut_rig *rig, a_plan_begins_anew_when_one_of_its_nodes_must_be_left_out)
 {
-    struct cut_rig *rig = *state;
     size_t first = MANAGED(rig, A100, "");
     (void)MANAGED(rig, A100, "");
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -182,9 +170,8 @@ static void constrain(struct cut_rig *rig, size_t i, struct sl_constraints *cons
     rig->waiting[i]->constraints = constraints;
 }
 
-static void cpu_and_memory_that_pods_of_the_plan_take_count(void **state)
+TEST_ON(struct cut_rig *rig, cpu_and_memory_that_pods_of_the_plan_take_count)
 {
-    struct cut_rig *rig = *state;
     struct sl_constraints some = {.cpu_milli = 2000, .memory_bytes = 300, .digest = 1};
     (void)MANAGED(rig, A100, "7g.40gb");
     for (unsigned i = 0; i < 3; i++) {
@@ -204,9 +191,8 @@ static void cpu_and_memory_that_pods_of_the_plan_take_count(void **state)
 }
 
 /* A node whose CPU is full helps a pod as little as no node. */
-static void pods_of_one_ask_and_other_constraints_are_tried_each(void **state)
+TEST_ON(struct cut_rig *rig, pods_of_one_ask_and_other_constraints_are_tried_each)
 {
-    struct cut_rig *rig = *state;
     struct sl_constraints much = {.cpu_milli = 9000, .digest = 1};
     struct sl_constraints little = {.cpu_milli = 1000, .digest = 2};
     (void)MANAGED(rig, A100, "7g.40gb");
@@ -220,9 +206,8 @@ static void pods_of_one_ask_and_other_constraints_are_tried_each(void **state)
     constrain(rig, 1, NULL);
 }
 
-static void asks_for_more_memory_are_other_asks(void **state)
+TEST_ON(struct cut_rig *rig, asks_for_more_memory_are_other_asks)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "mig-1g.5gb=1", "sliced.dev/min-gpu-memory=5Gi"); /* never */
     (void)rig_wait(rig, "mig-1g.5gb=1", "sliced.dev/min-gpu-memory=4Gi");
@@ -233,9 +218,8 @@ static void asks_for_more_memory_are_other_asks(void **state)
 
 /* ---- words ---- */
 
-static void a_cut_is_told_by_gpu_and_profile(void **state)
+TEST_ON(struct cut_rig *rig, a_cut_is_told_by_gpu_and_profile)
 {
-    struct cut_rig *rig = *state;
     char text[64];
     struct sl_cut cut[2] = {{.device = 0, .whole = true}, {.device = 3}};
     (void)MANAGED(rig, A30, "4g.24gb", "4g.24gb");
@@ -251,7 +235,7 @@ static void a_cut_is_told_by_gpu_and_profile(void **state)
     assert_true(strlen(text) < 12);
 }
 
-static void cuts_are_read_from_their_text(void **state)
+TEST_ON(struct cut_rig *rig, cuts_are_read_from_their_text)
 {
     static const char *const texts[] = {
         "GPU 0 into 2x 1g.5gb + 1x 1g.5gb+me + 1x 2g.10gb; GPU 3 into 7x 1g.5gb",
@@ -274,7 +258,6 @@ static void cuts_are_read_from_their_text(void **state)
         "GPU 70000 into nothing",
         "GPU 0 into 1x 5gb; GPU 1 into 1x 5gb; GPU 2 into 1x 5gb",
     };
-    struct cut_rig *rig = *state;
     struct sl_cut cut[2];
     char text[256];
     const struct sl_node *node = rig->node[MANAGED(rig, A100, "7g.40gb")].node;
@@ -288,28 +271,4 @@ static void cuts_are_read_from_their_text(void **state)
             fail_msg("%s", odd[i]);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CUT_TEST(the_node_that_loses_least_is_cut),
-        CUT_TEST(the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_more),
-        CUT_TEST(free_instances_in_demand_weigh_more),
-        CUT_TEST(the_node_of_which_fewer_gpus_change_is_cut),
-        CUT_TEST(nodes_are_read_however_many_gpus_their_label_counts),
-        CUT_TEST(many_nodes_that_lose_less_hide_none_that_serves_more),
-        CUT_TEST(nodes_that_hold_the_same_are_not_alike_where_less_may_be_cut),
-        CUT_TEST(nodes_of_every_kind_are_looked_at),
-        CUT_TEST(a_cut_that_saves_less_waiting_than_it_takes_is_not_made),
-        CUT_TEST(a_pod_that_starts_no_later_without_takes_no_part),
-        CUT_TEST(a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longer),
-        CUT_TEST(a_plan_begins_anew_when_one_of_its_nodes_must_be_left_out),
-        CUT_TEST(cpu_and_memory_that_pods_of_the_plan_take_count),
-        CUT_TEST(pods_of_one_ask_and_other_constraints_are_tried_each),
-        CUT_TEST(asks_for_more_memory_are_other_asks),
-        CUT_TEST(a_cut_is_told_by_gpu_and_profile),
-        CUT_TEST(cuts_are_read_from_their_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

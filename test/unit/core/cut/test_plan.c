@@ -1,15 +1,15 @@
 #include "unit/core/cut/cut_rig.h"
 
-static void nothing_waits_nothing_is_cut(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct cut_rig *rig, nothing_waits_nothing_is_cut)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb");
     assert_string_equal(rig_told(rig), "");
 }
 
-static void a_free_gpu_is_cut_for_pods_that_wait(void **state)
+TEST_ON(struct cut_rig *rig, a_free_gpu_is_cut_for_pods_that_wait)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb");
     for (unsigned i = 0; i < 5; i++) {
         (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
@@ -34,9 +34,8 @@ static void make(struct cut_rig *rig, size_t node, const char *asks, struct sl_c
     rig->pod[pod].made = node + 1;
 }
 
-static void pods_that_come_later_wait_for_what_a_cut_under_way_makes(void **state)
+TEST_ON(struct cut_rig *rig, pods_that_come_later_wait_for_what_a_cut_under_way_makes)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut cut;
     (void)MANAGED(rig, A100, "7g.40gb");
     (void)MANAGED(rig, A100, "7g.40gb");
@@ -56,9 +55,8 @@ static void pods_that_come_later_wait_for_what_a_cut_under_way_makes(void **stat
     assert_string_equal(rig_told(rig), "node-0: : 2\nnode-1: GPU 0 into 7x 1g.5gb: 3\n");
 }
 
-static void what_stays_in_use_is_not_made(void **state)
+TEST_ON(struct cut_rig *rig, what_stays_in_use_is_not_made)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut cut;
     (void)NOS(rig, A100, "3g.20gb*");
     rig_run(rig, 0, "mig-3g.20gb=1", 0);
@@ -68,9 +66,8 @@ static void what_stays_in_use_is_not_made(void **state)
     assert_string_equal(rig_told(rig), "node-0: : 2\n");
 }
 
-static void slices_of_memory_that_are_made_serve_further_pods(void **state)
+TEST_ON(struct cut_rig *rig, slices_of_memory_that_are_made_serve_further_pods)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut cut;
     (void)SHARED(rig, 40, "10gb* 10gb");
     rig_run(rig, 0, "gpu-10gb=1", 0);
@@ -87,9 +84,8 @@ static void slices_of_memory_that_are_made_serve_further_pods(void **state)
     assert_true(gb > 0 && gb <= 25); /* of 40, 10 stay in use, and 5 are the first pod's */
 }
 
-static void several_profiles_share_a_gpu(void **state)
+TEST_ON(struct cut_rig *rig, several_profiles_share_a_gpu)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "mig-3g.20gb=1 mig-1g.5gb=2", NULL);
     (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
@@ -98,9 +94,8 @@ static void several_profiles_share_a_gpu(void **state)
                         "node-0: GPU 0 into 2x 1g.5gb + 1x 2g.10gb + 1x 3g.20gb: 0 1\n");
 }
 
-static void the_pod_ahead_is_worth_more_than_all_behind(void **state)
+TEST_ON(struct cut_rig *rig, the_pod_ahead_is_worth_more_than_all_behind)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "4g.20gb 3g.20gb");
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     for (unsigned i = 0; i < 7; i++) {
@@ -111,9 +106,8 @@ static void the_pod_ahead_is_worth_more_than_all_behind(void **state)
 
 /* kube-scheduler takes no pods at the moment: each of two pods has room in turn, and the GPU would
  * be remade for the other one, to and fro. */
-static void what_a_pod_ahead_could_have_is_not_cut_for_one_behind(void **state)
+TEST_ON(struct cut_rig *rig, what_a_pod_ahead_could_have_is_not_cut_for_one_behind)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb");
     rig_wait(rig, "mig-7g.40gb=1", NULL)->has_room = true;
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
@@ -132,9 +126,8 @@ static void what_a_pod_ahead_could_have_is_not_cut_for_one_behind(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 1g.5gb + 1x 3g.20gb: 1\n");
 }
 
-static void what_it_leaves_is_cut(void **state)
+TEST_ON(struct cut_rig *rig, what_it_leaves_is_cut)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
     rig_wait(rig, "mig-7g.40gb=1", NULL)->has_room = true;
     rig_wait(rig, "mig-7g.40gb=9", NULL)->has_room = true; /* it has none where GPUs may be cut */
@@ -143,9 +136,8 @@ static void what_it_leaves_is_cut(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 2\n");
 }
 
-static void a_device_with_a_pool_in_use_is_left_alone(void **state)
+TEST_ON(struct cut_rig *rig, a_device_with_a_pool_in_use_is_left_alone)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "3g.20gb 2g.10gb 2g.10gb", "7g.40gb");
     rig_run(rig, node, "mig-3g.20gb=1", 0);
     for (unsigned i = 0; i < 2; i++) {
@@ -154,9 +146,8 @@ static void a_device_with_a_pool_in_use_is_left_alone(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 2 into 1x 4g.20gb: 0\n");
 }
 
-static void nos_keeps_what_is_in_use_wherever_it_lies(void **state)
+TEST_ON(struct cut_rig *rig, nos_keeps_what_is_in_use_wherever_it_lies)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "1g.5gb* 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb");
     rig_run(rig, node, "mig-1g.5gb=1", 0);
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
@@ -164,9 +155,8 @@ static void nos_keeps_what_is_in_use_wherever_it_lies(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 3x 1g.5gb + 1x 3g.20gb: 1\n");
 }
 
-static void nos_keeps_free_instances_while_its_report_lags(void **state)
+TEST_ON(struct cut_rig *rig, nos_keeps_free_instances_while_its_report_lags)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "3g.20gb 3g.20gb", "7g.40gb");
     rig_run(rig, node, "mig-3g.20gb=1", 0);
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
@@ -176,9 +166,8 @@ static void nos_keeps_free_instances_while_its_report_lags(void **state)
 
 /* ---- when a cut is worth it ---- */
 
-static void no_cut_for_a_pod_that_starts_earlier_without(void **state)
+TEST_ON(struct cut_rig *rig, no_cut_for_a_pod_that_starts_earlier_without)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb");
     struct sl_cut_pod *pod = rig_wait(rig, "mig-1g.5gb=1", NULL);
     pod->start_us = rig_now + 60 * rig_second;
@@ -189,9 +178,8 @@ static void no_cut_for_a_pod_that_starts_earlier_without(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0\n");
 }
 
-static void pods_that_gain_little_each_are_worth_it_together(void **state)
+TEST_ON(struct cut_rig *rig, pods_that_gain_little_each_are_worth_it_together)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb");
     for (unsigned i = 0; i < 3; i++) {
         rig_wait(rig, "mig-1g.5gb=1", NULL)->start_us = rig_now + 80 * rig_second;
@@ -199,9 +187,8 @@ static void pods_that_gain_little_each_are_worth_it_together(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0 1 2\n");
 }
 
-static void a_cut_that_failed_is_not_tried_as_it_was(void **state)
+TEST_ON(struct cut_rig *rig, a_cut_that_failed_is_not_tried_as_it_was)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.20gb: 0\n");
@@ -209,9 +196,8 @@ static void a_cut_that_failed_is_not_tried_as_it_was(void **state)
     assert_string_equal(rig_told(rig), ""); /* one alone would leave half of it unused */
 }
 
-static void a_node_that_is_out_leaves_its_pods_to_others(void **state)
+TEST_ON(struct cut_rig *rig, a_node_that_is_out_leaves_its_pods_to_others)
 {
-    struct cut_rig *rig = *state;
     size_t first = MANAGED(rig, A100, "7g.40gb");
     (void)MANAGED(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
@@ -221,9 +207,8 @@ static void a_node_that_is_out_leaves_its_pods_to_others(void **state)
 
 /* ---- which node, which device ---- */
 
-static void as_many_nodes_are_cut_as_allowed(void **state)
+TEST_ON(struct cut_rig *rig, as_many_nodes_are_cut_as_allowed)
 {
-    struct cut_rig *rig = *state;
     for (unsigned i = 0; i < 3; i++) {
         (void)MANAGED(rig, A100, "7g.40gb");
         (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
@@ -235,9 +220,8 @@ static void as_many_nodes_are_cut_as_allowed(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
-static void one_node_serves_all_where_it_can(void **state)
+TEST_ON(struct cut_rig *rig, one_node_serves_all_where_it_can)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb");
     (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
@@ -246,9 +230,8 @@ static void one_node_serves_all_where_it_can(void **state)
                         "node-1: GPU 0 into 1x 4g.20gb; GPU 1 into 1x 4g.20gb: 0 1\n");
 }
 
-static void free_instances_in_demand_are_spared(void **state)
+TEST_ON(struct cut_rig *rig, free_instances_in_demand_are_spared)
 {
-    struct cut_rig *rig = *state;
     static struct sl_demand demand;
     (void)MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb");
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -260,9 +243,8 @@ static void free_instances_in_demand_are_spared(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 7g.40gb: 0\n");
 }
 
-static void demand_fills_what_no_pod_needs(void **state)
+TEST_ON(struct cut_rig *rig, demand_fills_what_no_pod_needs)
 {
-    struct cut_rig *rig = *state;
     static struct sl_demand demand;
     demand = (struct sl_demand){
         .n = 2, .row = {{.kind = SL_KIND_MIG, .weight = 2}, {.kind = SL_KIND_MIG, .weight = 3}}};
@@ -275,9 +257,8 @@ static void demand_fills_what_no_pod_needs(void **state)
                         "node-0: GPU 0 into 2x 1g.5gb + 1x 2g.10gb + 1x 3g.20gb: 0\n");
 }
 
-static void cpu_that_pods_of_the_plan_take_counts(void **state)
+TEST_ON(struct cut_rig *rig, cpu_that_pods_of_the_plan_take_counts)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb");
     rig->node[0].node->host.pods = 2;
     for (unsigned i = 0; i < 4; i++) {
@@ -290,9 +271,8 @@ static void cpu_that_pods_of_the_plan_take_counts(void **state)
 
 #define SINGLE "nvidia.com/mig.strategy=single"
 
-static void strategy_single_cuts_all_gpus_alike_for_asks_that_state_memory(void **state)
+TEST_ON(struct cut_rig *rig, strategy_single_cuts_all_gpus_alike_for_asks_that_state_memory)
 {
-    struct cut_rig *rig = *state;
     rig->input.limits.mig_mode = true;
     (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS(NULL, NULL));
     for (unsigned i = 0; i < 3; i++) {
@@ -302,18 +282,16 @@ static void strategy_single_cuts_all_gpus_alike_for_asks_that_state_memory(void 
                         "node-0: GPU 0 into 4x 1g.10gb; GPU 1 into 4x 1g.10gb: 0 1 2\n");
 }
 
-static void strategy_single_keeps_boards_whole_for_asks_that_state_none(void **state)
+TEST_ON(struct cut_rig *rig, strategy_single_keeps_boards_whole_for_asks_that_state_none)
 {
-    struct cut_rig *rig = *state;
     rig->input.limits.mig_mode = true;
     (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS(NULL, NULL));
     (void)rig_wait(rig, "gpu=3", NULL);
     assert_string_equal(rig_told(rig), "");
 }
 
-static void mig_mode_is_switched_only_where_allowed(void **state)
+TEST_ON(struct cut_rig *rig, mig_mode_is_switched_only_where_allowed)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, NULL, "7g.40gb");
     (void)rig_wait(rig, "gpu=2", NULL);
     (void)rig_wait(rig, "mig-4g.20gb=2", NULL);
@@ -322,9 +300,8 @@ static void mig_mode_is_switched_only_where_allowed(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into a whole GPU: 0\n");
 }
 
-static void gpus_that_nobody_describes_are_cut_together(void **state)
+TEST_ON(struct cut_rig *rig, gpus_that_nobody_describes_are_cut_together)
 {
-    struct cut_rig *rig = *state;
     struct sl_error err;
     struct sl_node_facts facts = {.name = SL_STR("node-0"), .actuator = SL_ACTUATOR_MIG_MANAGER};
     facts.labels =
@@ -342,9 +319,8 @@ static void gpus_that_nobody_describes_are_cut_together(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
-static void pods_whose_resource_is_not_shown_keep_the_node_from_cuts(void **state)
+TEST_ON(struct cut_rig *rig, pods_whose_resource_is_not_shown_keep_the_node_from_cuts)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "7g.40gb");
     rig_run(rig, node, "mig-2g.10gb=1", 0);
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
@@ -353,7 +329,7 @@ static void pods_whose_resource_is_not_shown_keep_the_node_from_cuts(void **stat
 
 /* Whoever else orders cuts there, ours would end theirs half way; a name of ours is nobody else's.
  */
-static void an_agent_at_work_for_somebody_else_is_left_alone(void **state)
+TEST_THAT(an_agent_at_work_for_somebody_else_is_left_alone)
 {
     static const struct {
         const char *labels;
@@ -377,9 +353,8 @@ static void an_agent_at_work_for_somebody_else_is_left_alone(void **state)
 }
 
 /* An agent that says in use what nobody holds loses its GPU for cuts, and no more. */
-static void instances_that_nos_calls_in_use_stay_though_no_pod_holds_them(void **state)
+TEST_ON(struct cut_rig *rig, instances_that_nos_calls_in_use_stay_though_no_pod_holds_them)
 {
-    struct cut_rig *rig = *state;
     (void)NOS(rig, A100, "7g.40gb*", "7g.40gb");
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
     (void)rig_wait(rig, "mig-3g.20gb=2", NULL);
@@ -388,7 +363,7 @@ static void instances_that_nos_calls_in_use_stay_though_no_pod_holds_them(void *
 
 /* ---- all models and multisets ---- */
 
-static void all_fourteen_maximal_multisets_of_an_a100(void **state)
+TEST_ON(struct cut_rig *rig, all_fourteen_maximal_multisets_of_an_a100)
 {
     static const char *const multisets[] = {
         "mig-7g.40gb=1",
@@ -406,7 +381,6 @@ static void all_fourteen_maximal_multisets_of_an_a100(void **state)
         "mig-1g.5gb=7",
         "mig-3g.20gb=1 mig-1g.5gb=3",
     };
-    struct cut_rig *rig = *state;
     const char *now = "";
     char holds[256];
     for (size_t i = 0; i < sizeof(multisets) / sizeof(multisets[0]); i++) {
@@ -429,9 +403,8 @@ static void all_fourteen_maximal_multisets_of_an_a100(void **state)
     }
 }
 
-static void every_profile_of_every_model(void **state)
+TEST_ON(struct cut_rig *rig, every_profile_of_every_model)
 {
-    struct cut_rig *rig = *state;
     for (size_t m = 0; m < sl_mig_model_count(); m++) {
         const struct sl_mig_model *model = sl_mig_model_at(m);
         for (unsigned p = 0; p < model->n_profiles; p++) {
@@ -451,9 +424,8 @@ static void every_profile_of_every_model(void **state)
 
 /* ---- drains ---- */
 
-static void a_node_drains_that_timeouts_free_earliest(void **state)
+TEST_ON(struct cut_rig *rig, a_node_drains_that_timeouts_free_earliest)
 {
-    struct cut_rig *rig = *state;
     size_t late = MANAGED(rig, A100, "3g.20gb 3g.20gb");
     size_t early = MANAGED(rig, A100, "3g.20gb 3g.20gb");
     size_t never = MANAGED(rig, A100, "3g.20gb 3g.20gb");
@@ -470,9 +442,8 @@ static void a_node_drains_that_timeouts_free_earliest(void **state)
     assert_string_equal(rig_told(rig), "drain node-1 for 0 until 600 s\n");
 }
 
-static void a_device_of_nos_drains_alone(void **state)
+TEST_ON(struct cut_rig *rig, a_device_of_nos_drains_alone)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "3g.20gb* 2g.10gb*", "7g.40gb*");
     rig_run(rig, node, "mig-3g.20gb=1", 900);
     rig_run(rig, node, "mig-2g.10gb=1", 300);
@@ -482,7 +453,7 @@ static void a_device_of_nos_drains_alone(void **state)
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 300 s\n");
 }
 
-static void a_node_whose_agent_is_at_work_for_somebody_else_is_not_drained(void **state)
+TEST_THAT(a_node_whose_agent_is_at_work_for_somebody_else_is_not_drained)
 {
     struct cut_rig *rig = *state;
     size_t node = rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100,
@@ -494,9 +465,8 @@ static void a_node_whose_agent_is_at_work_for_somebody_else_is_not_drained(void 
     assert_string_equal(rig_told(rig), "");
 }
 
-static void no_drain_breaks_a_promise(void **state)
+TEST_ON(struct cut_rig *rig, no_drain_breaks_a_promise)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -511,9 +481,8 @@ static void no_drain_breaks_a_promise(void **state)
 
 /* ---- judging ---- */
 
-static void cuts_are_judged_against_the_node_as_it_is(void **state)
+TEST_ON(struct cut_rig *rig, cuts_are_judged_against_the_node_as_it_is)
 {
-    struct cut_rig *rig = *state;
     char reason[128];
     size_t node = MANAGED(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
@@ -535,9 +504,8 @@ static void cuts_are_judged_against_the_node_as_it_is(void **state)
     assert_string_equal(reason, "every GPU of it is in use or may not be cut");
 }
 
-static void a_node_shows_a_cut_once_devices_and_allocatable_agree(void **state)
+TEST_ON(struct cut_rig *rig, a_node_shows_a_cut_once_devices_and_allocatable_agree)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "3g.20gb", "7g.40gb");
     (void)MANAGED(rig, A100, "1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb", "7g.40gb");
     (void)rig_wait(rig, "mig-1g.5gb=7", NULL);
@@ -546,69 +514,4 @@ static void a_node_shows_a_cut_once_devices_and_allocatable_agree(void **state)
     const struct sl_cut_plan *plan = &rig->output.plan[0];
     assert_false(sl_cut_shown(rig->node[0].node, plan->cut, plan->n_cuts));
     assert_true(sl_cut_shown(rig->node[1].node, plan->cut, plan->n_cuts));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_a_pod_ahead_could_have_is_not_cut_for_one_behind,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_it_leaves_is_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nothing_waits_nothing_is_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_free_gpu_is_cut_for_pods_that_wait, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(several_profiles_share_a_gpu, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pods_that_come_later_wait_for_what_a_cut_under_way_makes,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_stays_in_use_is_not_made, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(slices_of_memory_that_are_made_serve_further_pods, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_pod_ahead_is_worth_more_than_all_behind, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_device_with_a_pool_in_use_is_left_alone, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(nos_keeps_what_is_in_use_wherever_it_lies, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(nos_keeps_free_instances_while_its_report_lags, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(no_cut_for_a_pod_that_starts_earlier_without, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(pods_that_gain_little_each_are_worth_it_together, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_cut_that_failed_is_not_tried_as_it_was, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_node_that_is_out_leaves_its_pods_to_others, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(as_many_nodes_are_cut_as_allowed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_node_serves_all_where_it_can, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(free_instances_in_demand_are_spared, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(demand_fills_what_no_pod_needs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(cpu_that_pods_of_the_plan_take_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            strategy_single_cuts_all_gpus_alike_for_asks_that_state_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(strategy_single_keeps_boards_whole_for_asks_that_state_none,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(mig_mode_is_switched_only_where_allowed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(gpus_that_nobody_describes_are_cut_together, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(an_agent_at_work_for_somebody_else_is_left_alone, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(
-            instances_that_nos_calls_in_use_stay_though_no_pod_holds_them, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pods_whose_resource_is_not_shown_keep_the_node_from_cuts,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(all_fourteen_maximal_multisets_of_an_a100, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(every_profile_of_every_model, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_node_drains_that_timeouts_free_earliest, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_device_of_nos_drains_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_node_whose_agent_is_at_work_for_somebody_else_is_not_drained, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_drain_breaks_a_promise, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(cuts_are_judged_against_the_node_as_it_is, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_node_shows_a_cut_once_devices_and_allocatable_agree,
-                                        set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,7 +253,7 @@ static void check_left_alone(struct cut_rig *rig)
 }
 
 /* The planner goes from node to node: where their CPU matters, it may miss the best. */
-static void serves_as_many_as_any_geometry_could(void **state)
+TEST_THAT_WITH(serves_as_many_as_any_geometry_could, set_up, tear_down)
 {
     struct cut_rig *rig = *state;
     struct brute brute;
@@ -286,12 +286,4 @@ static void serves_as_many_as_any_geometry_could(void **state)
     assert_true(cuts > CASES / 8); /* after others have failed there */
     assert_int_equal(planned, best);
     assert_true(same >= CASES - 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(serves_as_many_as_any_geometry_could, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

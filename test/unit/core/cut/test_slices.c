@@ -11,18 +11,18 @@ static void wait_for(struct cut_rig *rig, unsigned gb)
     (void)rig_wait(rig, ask, NULL);
 }
 
-static void a_whole_gpu_is_cut_into_slices_that_pods_wait_for(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct cut_rig *rig, a_whole_gpu_is_cut_into_slices_that_pods_wait_for)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 80, NULL);
     wait_for(rig, 10);
     wait_for(rig, 10);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 8x 10gb: 0 1\n");
 }
 
-static void sizes_mix_on_one_gpu(void **state)
+TEST_ON(struct cut_rig *rig, sizes_mix_on_one_gpu)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 80, "80gb");
     wait_for(rig, 10);
     wait_for(rig, 40);
@@ -31,9 +31,8 @@ static void sizes_mix_on_one_gpu(void **state)
 }
 
 /* The plugin gives a container one slice, and each container of a pod one. */
-static void a_pod_gets_a_slice_for_each_of_its_containers(void **state)
+TEST_ON(struct cut_rig *rig, a_pod_gets_a_slice_for_each_of_its_containers)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 80, NULL);
     (void)rig_wait(rig, "gpu-30gb=2", NULL);
     assert_string_equal(rig_told(rig), "");
@@ -42,9 +41,8 @@ static void a_pod_gets_a_slice_for_each_of_its_containers(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 30gb: 1\n");
 }
 
-static void their_sum_is_at_most_the_memory(void **state)
+TEST_ON(struct cut_rig *rig, their_sum_is_at_most_the_memory)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 79, NULL);
     wait_for(rig, 40);
     wait_for(rig, 40);
@@ -54,9 +52,8 @@ static void their_sum_is_at_most_the_memory(void **state)
 }
 
 /* An H100 has 82 GB by nos' count. */
-static void an_h100_is_cut_into_two_slices_of_40_gb(void **state)
+TEST_ON(struct cut_rig *rig, an_h100_is_cut_into_two_slices_of_40_gb)
 {
-    struct cut_rig *rig = *state;
     (void)rig_node(rig, SL_ACTUATOR_NOS_MPS, "NVIDIA-H100-80GB-HBM3",
                    "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=81559",
                    GPUS("40gb*"));
@@ -65,9 +62,8 @@ static void an_h100_is_cut_into_two_slices_of_40_gb(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 40gb: 0\n");
 }
 
-static void slices_in_use_stay(void **state)
+TEST_ON(struct cut_rig *rig, slices_in_use_stay)
 {
-    struct cut_rig *rig = *state;
     size_t node = SHARED(rig, 80, "20gb* 20gb 20gb 20gb", "10gb* 10gb* 60gb*");
     rig_run(rig, node, "gpu-20gb=1", 0);
     rig_run(rig, node, "gpu-10gb=1", 0);
@@ -78,9 +74,8 @@ static void slices_in_use_stay(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 20gb + 1x 60gb: 0\n");
 }
 
-static void free_slices_that_fit_are_kept(void **state)
+TEST_ON(struct cut_rig *rig, free_slices_that_fit_are_kept)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 80, "40gb 20gb 10gb 5gb 5gb");
     wait_for(rig, 15);
     assert_string_equal(rig_told(rig),
@@ -88,9 +83,8 @@ static void free_slices_that_fit_are_kept(void **state)
 }
 
 /* The agent calls a slice free that a pod has taken since. */
-static void a_report_that_lags_keeps_all_slices_of_the_size(void **state)
+TEST_ON(struct cut_rig *rig, a_report_that_lags_keeps_all_slices_of_the_size)
 {
-    struct cut_rig *rig = *state;
     size_t node = SHARED(rig, 80, "20gb 20gb 20gb 10gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
     wait_for(rig, 30);
@@ -104,18 +98,16 @@ static void a_report_that_lags_keeps_all_slices_of_the_size(void **state)
 }
 
 /* Only the kubelet knows which of them a pod has. */
-static void a_whole_gpu_stays_while_a_pod_has_one_of_them(void **state)
+TEST_ON(struct cut_rig *rig, a_whole_gpu_stays_while_a_pod_has_one_of_them)
 {
-    struct cut_rig *rig = *state;
     size_t node = SHARED(rig, 80, NULL, NULL, "80gb");
     rig_run(rig, node, "gpu=1", 0);
     wait_for(rig, 10);
     assert_string_equal(rig_told(rig), "node-0: GPU 2 into 8x 10gb: 0\n");
 }
 
-static void no_more_slices_than_mps_has_clients(void **state)
+TEST_ON(struct cut_rig *rig, no_more_slices_than_mps_has_clients)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 80, NULL);
     for (unsigned i = 0; i < 60; i++) {
         wait_for(rig, 1);
@@ -140,10 +132,9 @@ static unsigned planned(const struct cut_rig *rig, unsigned gb)
 }
 
 /* More than 255 slices of one size, and a pod for whose two sizes all are put anew. */
-static void many_slices_of_a_plan_are_all_kept(void **state)
+TEST_ON(struct cut_rig *rig, many_slices_of_a_plan_are_all_kept)
 {
     enum { SMALL = 300 };
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 80, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
     for (unsigned i = 0; i < SMALL; i++) {
         wait_for(rig, 1);
@@ -157,9 +148,8 @@ static void many_slices_of_a_plan_are_all_kept(void **state)
     assert_int_equal(planned(rig, 70), 1);
 }
 
-static void gpus_that_are_shared_in_another_way_are_left_alone(void **state)
+TEST_ON(struct cut_rig *rig, gpus_that_are_shared_in_another_way_are_left_alone)
 {
-    struct cut_rig *rig = *state;
     size_t node = SHARED(rig, 80, "80gb", NULL);
     wait_for(rig, 10);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 8x 10gb: 0\n");
@@ -169,10 +159,9 @@ static void gpus_that_are_shared_in_another_way_are_left_alone(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
-static void a_gpu_with_more_slices_than_can_be_counted_is_left_alone(void **state)
+TEST_ON(struct cut_rig *rig, a_gpu_with_more_slices_than_can_be_counted_is_left_alone)
 {
     char gpu[4 * (SL_CUT_SLICES_MAX + 1) + 1] = "";
-    struct cut_rig *rig = *state;
     for (unsigned i = 0; i < SL_CUT_SLICES_MAX; i++) {
         memcpy(gpu + strlen(gpu), "1gb ", 5);
     }
@@ -187,9 +176,8 @@ static void a_gpu_with_more_slices_than_can_be_counted_is_left_alone(void **stat
 }
 
 /* One of the two is in use: the second pod needs a new one. */
-static void a_slice_in_use_serves_nobody_else(void **state)
+TEST_ON(struct cut_rig *rig, a_slice_in_use_serves_nobody_else)
 {
-    struct cut_rig *rig = *state;
     size_t node = SHARED(rig, 80, "20gb* 20gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
     wait_for(rig, 20);
@@ -198,9 +186,8 @@ static void a_slice_in_use_serves_nobody_else(void **state)
 }
 
 /* Sizes that found no room in the end leave their place in the list to others. */
-static void sizes_that_fit_nowhere_keep_out_no_other(void **state)
+TEST_ON(struct cut_rig *rig, sizes_that_fit_nowhere_keep_out_no_other)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 80, NULL);
     wait_for(rig, 70);
     for (unsigned gb = 20; gb < 20 + 2 * SL_MIG_PROFILES_MAX; gb++) {
@@ -211,9 +198,8 @@ static void sizes_that_fit_nowhere_keep_out_no_other(void **state)
 }
 
 /* A GPU is told of eight sizes, though its node knows more. */
-static void a_node_gives_as_many_sizes_as_it_can_list(void **state)
+TEST_ON(struct cut_rig *rig, a_node_gives_as_many_sizes_as_it_can_list)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 80, NULL, NULL);
     for (unsigned gb = 1; gb <= 14; gb++) {
         wait_for(rig, gb);
@@ -228,9 +214,8 @@ static void a_node_gives_as_many_sizes_as_it_can_list(void **state)
 }
 
 /* Whoever makes up sizes gets what fits, and the next pod its own. */
-static void pods_that_ask_for_odd_sizes_block_nobody(void **state)
+TEST_ON(struct cut_rig *rig, pods_that_ask_for_odd_sizes_block_nobody)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 80, NULL);
     (void)SHARED(rig, 80, NULL);
     for (unsigned gb = 1; gb <= 30; gb++) {
@@ -245,9 +230,8 @@ static void pods_that_ask_for_odd_sizes_block_nobody(void **state)
     }
 }
 
-static void what_the_plugin_would_refuse_is_not_cut(void **state)
+TEST_ON(struct cut_rig *rig, what_the_plugin_would_refuse_is_not_cut)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 80, NULL);
     (void)rig_wait(rig, "gpu-10gb=2", NULL);
     (void)rig_wait(rig, "gpu-10gb=1", "sliced.dev/gpu-memory=20Gi");
@@ -258,18 +242,16 @@ static void what_the_plugin_would_refuse_is_not_cut(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
-static void a_pod_may_want_two_sizes(void **state)
+TEST_ON(struct cut_rig *rig, a_pod_may_want_two_sizes)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 41, "40gb", "40gb");
     (void)rig_wait(rig, "gpu-30gb=1 gpu-20gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 20gb; GPU 1 into 1x 30gb: 0\n");
 }
 
 /* The label speaks of MIG, which is not how these GPUs are shared. */
-static void the_strategy_of_mig_is_nothing_to_slices(void **state)
+TEST_ON(struct cut_rig *rig, the_strategy_of_mig_is_nothing_to_slices)
 {
-    struct cut_rig *rig = *state;
     (void)rig_node(rig, SL_ACTUATOR_NOS_MPS, "Tesla-X",
                    "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=41000 "
                    "nvidia.com/mig.strategy=single",
@@ -278,9 +260,8 @@ static void the_strategy_of_mig_is_nothing_to_slices(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 10gb: 0\n");
 }
 
-static void a_slice_has_the_memory_of_its_name(void **state)
+TEST_ON(struct cut_rig *rig, a_slice_has_the_memory_of_its_name)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 41, NULL);
     (void)rig_wait(rig, "gpu-10gb=1", "sliced.dev/min-gpu-memory=10241Mi");
     assert_string_equal(rig_told(rig), "");
@@ -289,9 +270,8 @@ static void a_slice_has_the_memory_of_its_name(void **state)
 }
 
 /* The first slice would go where least is lost, and makes room for the second. */
-static void slices_of_a_plan_make_room_for_one_another(void **state)
+TEST_ON(struct cut_rig *rig, slices_of_a_plan_make_room_for_one_another)
 {
-    struct cut_rig *rig = *state;
     size_t node = SHARED(rig, 41, "20gb* 20gb", "20gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
     wait_for(rig, 15);
@@ -307,9 +287,8 @@ static void slices_of_a_plan_make_room_for_one_another(void **state)
                         "node-0: GPU 0 into 1x 15gb + 1x 20gb; GPU 1 into 1x 40gb: 0\n");
 }
 
-static void pods_for_slices_and_for_instances_go_to_nodes_of_their_kind(void **state)
+TEST_ON(struct cut_rig *rig, pods_for_slices_and_for_instances_go_to_nodes_of_their_kind)
 {
-    struct cut_rig *rig = *state;
     (void)SHARED(rig, 41, "40gb");
     (void)NOS(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
@@ -327,9 +306,8 @@ static bool is_allowed(struct cut_rig *rig, size_t node, struct sl_cut cut)
                           sizeof(reason));
 }
 
-static void cuts_against_the_rules_are_refused(void **state)
+TEST_ON(struct cut_rig *rig, cuts_against_the_rules_are_refused)
 {
-    struct cut_rig *rig = *state;
     size_t node = SHARED(rig, 80, "20gb* 20gb 40gb");
     size_t other = NOS(rig, A100, "7g.40gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
@@ -357,9 +335,8 @@ static void cuts_against_the_rules_are_refused(void **state)
     assert_false(is_allowed(rig, other, (struct sl_cut){.n_sizes = 1, .slices = {{20, 1}}}));
 }
 
-static void a_node_shows_a_cut_when_agent_and_plugin_say_so(void **state)
+TEST_ON(struct cut_rig *rig, a_node_shows_a_cut_when_agent_and_plugin_say_so)
 {
-    struct cut_rig *rig = *state;
     size_t node = SHARED(rig, 80, "20gb* 20gb 40gb", "80gb");
     const struct sl_cut cut[] = {{.n_sizes = 2, .slices = {{20, 2}, {40, 1}}},
                                  {.device = 1, .n_sizes = 1, .slices = {{80, 1}}}};
@@ -375,48 +352,12 @@ static void a_node_shows_a_cut_when_agent_and_plugin_say_so(void **state)
     assert_false(sl_cut_shown(rig->node[node].node, &other, 1));
 }
 
-static void digests_tell_slices_apart(void **state)
+TEST_ON(struct cut_rig *rig, digests_tell_slices_apart)
 {
-    struct cut_rig *rig = *state;
     const struct sl_node *node = rig->node[SHARED(rig, 80, "80gb")].node;
     const struct sl_cut a = {.n_sizes = 1, .slices = {{20, 2}}};
     const struct sl_cut b = {.n_sizes = 1, .slices = {{20, 1}}};
     const struct sl_cut c = {.n_sizes = 1, .slices = {{10, 2}}};
     assert_int_not_equal(sl_cut_digest(node, &a, 1), sl_cut_digest(node, &b, 1));
     assert_int_not_equal(sl_cut_digest(node, &a, 1), sl_cut_digest(node, &c, 1));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_whole_gpu_is_cut_into_slices_that_pods_wait_for),
-        TEST(sizes_mix_on_one_gpu),
-        TEST(a_pod_gets_a_slice_for_each_of_its_containers),
-        TEST(their_sum_is_at_most_the_memory),
-        TEST(an_h100_is_cut_into_two_slices_of_40_gb),
-        TEST(slices_in_use_stay),
-        TEST(free_slices_that_fit_are_kept),
-        TEST(a_report_that_lags_keeps_all_slices_of_the_size),
-        TEST(a_whole_gpu_stays_while_a_pod_has_one_of_them),
-        TEST(gpus_that_are_shared_in_another_way_are_left_alone),
-        TEST(a_gpu_with_more_slices_than_can_be_counted_is_left_alone),
-        TEST(a_slice_in_use_serves_nobody_else),
-        TEST(sizes_that_fit_nowhere_keep_out_no_other),
-        TEST(a_node_gives_as_many_sizes_as_it_can_list),
-        TEST(no_more_slices_than_mps_has_clients),
-        TEST(many_slices_of_a_plan_are_all_kept),
-        TEST(pods_that_ask_for_odd_sizes_block_nobody),
-        TEST(what_the_plugin_would_refuse_is_not_cut),
-        TEST(a_pod_may_want_two_sizes),
-        TEST(slices_of_a_plan_make_room_for_one_another),
-        TEST(a_slice_has_the_memory_of_its_name),
-        TEST(the_strategy_of_mig_is_nothing_to_slices),
-        TEST(pods_for_slices_and_for_instances_go_to_nodes_of_their_kind),
-        TEST(cuts_against_the_rules_are_refused),
-        TEST(a_node_shows_a_cut_when_agent_and_plugin_say_so),
-        TEST(digests_tell_slices_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

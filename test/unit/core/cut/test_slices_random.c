@@ -218,7 +218,7 @@ static unsigned served_of(const struct cut_rig *rig)
 
 /* One node serves as many as it can. The planner goes from node to node: of two, now and then the
  * other would have left more room. */
-static void serves_as_many_as_any_slices_could(void **state)
+TEST_THAT_WITH(serves_as_many_as_any_slices_could, set_up, tear_down)
 {
     struct cut_rig *rig = *state;
     unsigned same = 0;
@@ -247,12 +247,4 @@ static void serves_as_many_as_any_slices_could(void **state)
     }
     assert_true(some > CASES / 2);
     assert_true(same * 100 >= CASES * 98);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(serves_as_many_as_any_slices_could, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

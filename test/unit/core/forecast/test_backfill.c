@@ -1,12 +1,6 @@
 /* FIFO with EASY backfill on two nodes, on cases that fit on a hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "core/forecast/backfill.h"
+#include "unit/test.h"
 
 enum { PODS_MAX = 64, NEVER = -1 };
 
@@ -59,9 +53,8 @@ static void play_until(struct play *play, int64_t until_us)
     sl_backfill_play(&play->model, until_us, &watch);
 }
 
-static void free_units_of_two_nodes_are_no_room_for_one_pod(void **state)
+TEST_THAT(free_units_of_two_nodes_are_no_room_for_one_pod)
 {
-    (void)state;
     struct play play;
     set_up(&play, 2, 2);
     run_on(&play, 1, 1, 100);
@@ -73,9 +66,8 @@ static void free_units_of_two_nodes_are_no_room_for_one_pod(void **state)
 }
 
 /* Shares of memory: too many units to tell all free counts apart. */
-static void a_pod_that_turns_out_not_to_fit_keeps_none_behind_it(void **state)
+TEST_THAT(a_pod_that_turns_out_not_to_fit_keeps_none_behind_it)
 {
-    (void)state;
     struct play play;
     set_up(&play, 30000, 30000);
     run_on(&play, 1, 29000, 100);
@@ -90,9 +82,8 @@ static void a_pod_that_turns_out_not_to_fit_keeps_none_behind_it(void **state)
     sl_backfill_free(&play.model);
 }
 
-static void a_pod_is_backfilled_where_it_does_not_delay_the_first(void **state)
+TEST_THAT(a_pod_is_backfilled_where_it_does_not_delay_the_first)
 {
-    (void)state;
     struct play play;
     set_up(&play, 2, 2);
     run_on(&play, 1, 1, 100);
@@ -109,9 +100,8 @@ static void a_pod_is_backfilled_where_it_does_not_delay_the_first(void **state)
     sl_backfill_free(&play.model);
 }
 
-static void a_pod_wider_than_any_node_holds_up_nobody(void **state)
+TEST_THAT(a_pod_wider_than_any_node_holds_up_nobody)
 {
-    (void)state;
     struct play play;
     set_up(&play, 2, 1);
     const uint64_t too_wide = wait_for(&play, 3, 1);
@@ -122,9 +112,8 @@ static void a_pod_wider_than_any_node_holds_up_nobody(void **state)
     sl_backfill_free(&play.model);
 }
 
-static void news_of_a_run_time_counts_from_now_on(void **state)
+TEST_THAT(news_of_a_run_time_counts_from_now_on)
 {
-    (void)state;
     struct play play;
     set_up(&play, 1, 1);
     run_on(&play, 1, 1, 1000);
@@ -139,9 +128,8 @@ static void news_of_a_run_time_counts_from_now_on(void **state)
 }
 
 /* Ends in front of and behind what runs, so that starts shift either side of the array. */
-static void pods_end_in_order_however_they_started(void **state)
+TEST_THAT(pods_end_in_order_however_they_started)
 {
-    (void)state;
     struct play play;
     set_up(&play, 8, 8);
     for (int64_t i = 0; i < 16; i++) {
@@ -158,17 +146,4 @@ static void pods_end_in_order_however_they_started(void **state)
     assert_int_equal(play.start_us[serial[0]], 100);
     assert_int_equal(sl_backfill_runs(&play.model), 0);
     sl_backfill_free(&play.model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(free_units_of_two_nodes_are_no_room_for_one_pod),
-        cmocka_unit_test(a_pod_that_turns_out_not_to_fit_keeps_none_behind_it),
-        cmocka_unit_test(a_pod_is_backfilled_where_it_does_not_delay_the_first),
-        cmocka_unit_test(a_pod_wider_than_any_node_holds_up_nobody),
-        cmocka_unit_test(news_of_a_run_time_counts_from_now_on),
-        cmocka_unit_test(pods_end_in_order_however_they_started),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* Nodes as bins of units, against looking at every one of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "core/forecast/bins.h"
+#include "unit/test.h"
 
 enum { BINS = 24 };
 
@@ -106,10 +101,9 @@ static void play(int64_t largest, uint64_t seed)
     sl_bins_free(&bins);
 }
 
-static void bins_are_found_as_by_looking_at_all(void **state)
+TEST_THAT(bins_are_found_as_by_looking_at_all)
 {
     static const int64_t largest[] = {1, 8, SL_BINS_LEVELS, SL_BINS_LEVELS + 1, 1000};
-    (void)state;
     for (size_t i = 0; i < sizeof(largest) / sizeof(largest[0]); i++) {
         for (uint64_t seed = 1; seed <= 20; seed++) {
             play(largest[i], seed);
@@ -117,11 +111,10 @@ static void bins_are_found_as_by_looking_at_all(void **state)
     }
 }
 
-static void bins_are_sorted_by_node_then_size(void **state)
+TEST_THAT(bins_are_sorted_by_node_then_size)
 {
     const struct sl_bin bins[] = {
         {.key = 1, .units = 4}, {.key = 1, .units = 8}, {.key = 2, .units = 1}};
-    (void)state;
     for (int a = 0; a < 3; a++) {
         for (int b = 0; b < 3; b++) {
             int order = sl_bins_compare(&bins[a], &bins[b]);
@@ -130,12 +123,11 @@ static void bins_are_sorted_by_node_then_size(void **state)
     }
 }
 
-static void a_copy_finds_what_the_first_does(void **state)
+TEST_THAT(a_copy_finds_what_the_first_does)
 {
     const int64_t units[] = {8, 4, 4, 8};
     struct sl_bins bins = {0};
     struct sl_bins copy = {0};
-    (void)state;
     fill(&bins, units, 4);
     sl_bins_set_free(&bins, 1, 1);
     assert_int_equal(sl_bins_reserve(&copy, 4), 0);
@@ -150,11 +142,10 @@ static void a_copy_finds_what_the_first_does(void **state)
     sl_bins_free(&copy);
 }
 
-static void widths_divide_bins_when_no_unit_is_left_over(void **state)
+TEST_THAT(widths_divide_bins_when_no_unit_is_left_over)
 {
     const int64_t units[] = {8, 4};
     struct sl_bins bins = {0};
-    (void)state;
     fill(&bins, units, 2);
     assert_true(sl_bins_are_divided_by(&bins, 1));
     assert_true(sl_bins_are_divided_by(&bins, 4));
@@ -162,15 +153,4 @@ static void widths_divide_bins_when_no_unit_is_left_over(void **state)
     assert_false(sl_bins_are_divided_by(&bins, 3));
     assert_false(sl_bins_are_divided_by(&bins, 0));
     sl_bins_free(&bins);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bins_are_found_as_by_looking_at_all),
-        cmocka_unit_test(bins_are_sorted_by_node_then_size),
-        cmocka_unit_test(a_copy_finds_what_the_first_does),
-        cmocka_unit_test(widths_divide_bins_when_no_unit_is_left_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* FIFO with EASY backfill on one node, where nothing is left to choose, against a plain account of
  * the rule: the first in order that has no room is given the time at which ends make room for it;
  * others start when they end by then or leave it its units. Numbers are the same in every run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "core/forecast/backfill.h"
+#include "unit/test.h"
 
 enum { PODS = 24, UNITS = 7, ROUNDS = 400, NEVER = -1 };
 
@@ -210,9 +204,8 @@ static void set_up(struct play *play, uint64_t seed)
     sl_backfill_sort(&play->model);
 }
 
-static void starts_are_those_of_the_rule(void **state)
+TEST_THAT(starts_are_those_of_the_rule)
 {
-    (void)state;
     static struct play play;
     for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
         set_up(&play, seed);
@@ -226,12 +219,4 @@ static void starts_are_those_of_the_rule(void **state)
         play_until(&play, INT64_MAX);
         sl_backfill_free(&play.model);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(starts_are_those_of_the_rule),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

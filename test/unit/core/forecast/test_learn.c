@@ -1,12 +1,6 @@
 /* How long pods run against their timeouts, against the same sums in floating point. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "core/forecast/learn.h"
+#include "unit/test.h"
 
 #define SECONDS(n) ((int64_t)(n)*SL_SECOND_US)
 
@@ -18,10 +12,9 @@ static void assert_near(int64_t is, double wanted, double by)
     }
 }
 
-static void who_knows_nothing_expects_the_timeout(void **state)
+TEST_THAT(who_knows_nothing_expects_the_timeout)
 {
     static const struct sl_learn learn = {.n = 0};
-    (void)state;
     assert_int_equal(sl_learn_estimate(&learn, SECONDS(60)), SECONDS(60));
     assert_int_equal(sl_learn_estimate(&learn, 1), 1);
     assert_int_equal(sl_learn_estimate(&learn, 0), 1);
@@ -31,10 +24,9 @@ static void who_knows_nothing_expects_the_timeout(void **state)
     assert_int_equal(sl_learn_error_permille(&learn), 0);
 }
 
-static void who_is_overdue_is_expected_to_stay_as_long_as_it_is_that(void **state)
+TEST_THAT(who_is_overdue_is_expected_to_stay_as_long_as_it_is_that)
 {
     static const struct sl_learn learn = {.n = 0};
-    (void)state;
     assert_int_equal(sl_learn_rest(&learn, SECONDS(60), SECONDS(60)), 0);
     assert_int_equal(sl_learn_rest(&learn, SECONDS(60), SECONDS(60) + 1), SECONDS(1));
     assert_int_equal(sl_learn_rest(&learn, SECONDS(60), SECONDS(61)), SECONDS(1));
@@ -49,10 +41,9 @@ static void usual_pods(struct sl_learn *learn, unsigned n, int64_t timeout_us)
     }
 }
 
-static void estimates_come_near_what_pods_use(void **state)
+TEST_THAT(estimates_come_near_what_pods_use)
 {
     static struct sl_learn learn;
-    (void)state;
     usual_pods(&learn, 1, SECONDS(100));
     /* One pod of 100 s against the weight of two such, and in its class of the least of it, 67 s.
      */
@@ -69,10 +60,9 @@ static void estimates_come_near_what_pods_use(void **state)
     assert_near(sl_learn_rest(&learn, SECONDS(100), SECONDS(60)), 5e6, 1e6);
 }
 
-static void sizes_that_differ_are_told_apart(void **state)
+TEST_THAT(sizes_that_differ_are_told_apart)
 {
     static struct sl_learn learn;
-    (void)state;
     for (unsigned i = 0; i < 500; i++) {
         sl_learn_ended(&learn, SECONDS(100), SECONDS(20));
         sl_learn_ended(&learn, SECONDS(10000), SECONDS(10000));
@@ -81,10 +71,9 @@ static void sizes_that_differ_are_told_apart(void **state)
     assert_near(sl_learn_estimate(&learn, SECONDS(10000)), 10000e6, 800e6);
 }
 
-static void what_was_long_ago_is_forgotten(void **state)
+TEST_THAT(what_was_long_ago_is_forgotten)
 {
     static struct sl_learn learn;
-    (void)state;
     for (unsigned i = 0; i < 1000; i++) {
         sl_learn_ended(&learn, SECONDS(100), SECONDS(100));
     }
@@ -95,10 +84,9 @@ static void what_was_long_ago_is_forgotten(void **state)
     assert_true(learn.all.n <= 256);
 }
 
-static void estimates_are_as_good_as_they_were(void **state)
+TEST_THAT(estimates_are_as_good_as_they_were)
 {
     static struct sl_learn learn;
-    (void)state;
     sl_learn_ended(&learn, SECONDS(100), SECONDS(25));
     assert_int_equal(sl_learn_error_us(&learn), SECONDS(75)); /* 100 were expected */
     assert_int_equal(sl_learn_error_permille(&learn), 3000);
@@ -111,17 +99,4 @@ static void estimates_are_as_good_as_they_were(void **state)
         sl_learn_ended(&learn, SECONDS(100), 0);
     }
     assert_true(sl_learn_error_permille(&learn) > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_knows_nothing_expects_the_timeout),
-        cmocka_unit_test(who_is_overdue_is_expected_to_stay_as_long_as_it_is_that),
-        cmocka_unit_test(estimates_come_near_what_pods_use),
-        cmocka_unit_test(sizes_that_differ_are_told_apart),
-        cmocka_unit_test(what_was_long_ago_is_forgotten),
-        cmocka_unit_test(estimates_are_as_good_as_they_were),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* Units by the time at which they come free. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "core/forecast/supply.h"
+#include "unit/test.h"
 
 static struct sl_supply supply_of_three(void)
 {
@@ -18,9 +12,8 @@ static struct sl_supply supply_of_three(void)
     return supply;
 }
 
-static void units_that_come_free_first_are_taken_first(void **state)
+TEST_THAT(units_that_come_free_first_are_taken_first)
 {
-    (void)state;
     struct sl_supply supply = supply_of_three();
     assert_int_equal(sl_supply_take(&supply, 2, 0), 20);
     assert_int_equal(sl_supply_units(&supply), 5);
@@ -29,9 +22,8 @@ static void units_that_come_free_first_are_taken_first(void **state)
     sl_supply_free(&supply);
 }
 
-static void nothing_is_taken_before_it_is_asked_for(void **state)
+TEST_THAT(nothing_is_taken_before_it_is_asked_for)
 {
-    (void)state;
     struct sl_supply supply = supply_of_three();
     assert_int_equal(sl_supply_take(&supply, 1, 15), 15);
     assert_int_equal(sl_supply_take(&supply, 6, 15), 30);
@@ -39,9 +31,8 @@ static void nothing_is_taken_before_it_is_asked_for(void **state)
     sl_supply_free(&supply);
 }
 
-static void a_sorted_supply_can_still_be_taken_from(void **state)
+TEST_THAT(a_sorted_supply_can_still_be_taken_from)
 {
-    (void)state;
     struct sl_supply supply = supply_of_three();
     sl_supply_sort(&supply);
     assert_int_equal(supply.group[0].at_us, 10);
@@ -49,14 +40,4 @@ static void a_sorted_supply_can_still_be_taken_from(void **state)
     assert_int_equal(supply.group[2].at_us, 30);
     assert_int_equal(sl_supply_take(&supply, 3, 0), 20);
     sl_supply_free(&supply);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_that_come_free_first_are_taken_first),
-        cmocka_unit_test(nothing_is_taken_before_it_is_asked_for),
-        cmocka_unit_test(a_sorted_supply_can_still_be_taken_from),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

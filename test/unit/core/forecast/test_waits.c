@@ -1,15 +1,10 @@
 /* Waiting pods in order, against a plain list: which comes next that is narrow enough, and where a
  * pod is. Numbers are the same in every run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "core/forecast/lane_order.h"
 #include "core/forecast/waits.h"
+#include "unit/test.h"
 
 enum { PODS = 40, STEPS = 4000 };
 
@@ -96,9 +91,8 @@ static void check(const struct play *play)
     assert_int_equal(sl_waits_find(waits, &unknown), waits->size);
 }
 
-static void waiting_pods_are_found_in_their_order(void **state)
+TEST_THAT(waiting_pods_are_found_in_their_order)
 {
-    (void)state;
     static struct play play;
     play.random = 1;
     assert_int_equal(sl_waits_reserve(&play.waits, 1), 0);
@@ -120,9 +114,8 @@ static void waiting_pods_are_found_in_their_order(void **state)
     sl_waits_free(&play.waits);
 }
 
-static void a_pod_that_was_removed_is_not_found(void **state)
+TEST_THAT(a_pod_that_was_removed_is_not_found)
 {
-    (void)state;
     struct sl_waits waits = {.size = 0};
     const struct sl_wait first = {.pod = {.id = 1, .width = 2}, .serial = 1};
     const struct sl_wait second = {.pod = {.id = 2, .width = 2}, .serial = 2};
@@ -136,13 +129,4 @@ static void a_pod_that_was_removed_is_not_found(void **state)
     assert_int_equal(sl_waits_find(&waits, &first), waits.size);
     assert_true(sl_waits_is_empty(&waits));
     sl_waits_free(&waits);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waiting_pods_are_found_in_their_order),
-        cmocka_unit_test(a_pod_that_was_removed_is_not_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

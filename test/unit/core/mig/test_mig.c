@@ -1,11 +1,7 @@
 /* MIG: the table against NVIDIA's figures, and names in all spellings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,9 +28,8 @@ static const char *profile_name(const struct sl_mig_model *model, const char *na
 /* --- The table ---------------------------------------------------------------------------------
  */
 
-static void the_table_has_16_models_and_113_profiles_that_are_consistent(void **state)
+TEST_THAT(the_table_has_16_models_and_113_profiles_that_are_consistent)
 {
-    (void)state;
     unsigned profiles = 0;
     assert_int_equal(sl_mig_model_count(), 16);
     assert_null(sl_mig_model_at(16));
@@ -109,9 +104,8 @@ static void check_profile(json_t *want, const struct sl_mig_profile *p)
     assert_int_equal(shape.attributes, p->attributes);
 }
 
-static void the_table_agrees_with_the_collected_data(void **state)
+TEST_THAT(the_table_agrees_with_the_collected_data)
 {
-    (void)state;
     const char *folder = getenv("SLICED_DATA");
     char path[1024];
     json_error_t error;
@@ -159,12 +153,11 @@ static int64_t mib_of(const char *model, const char *profile)
     return 0;
 }
 
-static void an_instance_has_the_memory_that_was_measured(void **state)
+TEST_THAT(an_instance_has_the_memory_that_was_measured)
 {
     static const char h100[] = "H100-80GB / H800-80GB";
     static const char h200[] = "H200-141GB / H200-NVL";
     static const char hopper_96[] = "H100-96GB / GH200-96GB / H20-96GB / PG506-96GB";
-    (void)state;
     assert_int_equal(mib_of("A100-40GB / A800-40GB", "1g.5gb"), 4864);
     assert_int_equal(mib_of(h100, "1g.10gb"), 9984);
     assert_int_equal(mib_of(h100, "1g.10gb+me"), 9984);
@@ -181,9 +174,8 @@ static void an_instance_has_the_memory_that_was_measured(void **state)
 }
 
 /* The drivers' word, where there is one, would bear the rule out, but for one board. */
-static void no_name_is_taken_at_its_word(void **state)
+TEST_THAT(no_name_is_taken_at_its_word)
 {
-    (void)state;
     for (size_t m = 0; m < sl_mig_model_count(); m++) {
         const struct sl_mig_model *model = sl_mig_model_at(m);
         for (unsigned i = 0; i < model->n_profiles; i++) {
@@ -199,9 +191,8 @@ static void no_name_is_taken_at_its_word(void **state)
 /* --- Names -------------------------------------------------------------------------------------
  */
 
-static void boards_are_found_by_label_ending_memory_and_chip(void **state)
+TEST_THAT(boards_are_found_by_label_ending_memory_and_chip)
 {
-    (void)state;
     static const char a100_40[] = "A100-40GB / A800-40GB";
     static const char a100_80[] = "A100-80GB / A800-80GB";
     static const char h100_80[] = "H100-80GB / H800-80GB";
@@ -313,19 +304,17 @@ static void boards_are_found_by_label_ending_memory_and_chip(void **state)
     }
 }
 
-static void a_product_ends_where_its_text_does(void **state)
+TEST_THAT(a_product_ends_where_its_text_does)
 {
     const struct sl_str name = SL_STR("NVIDIA-A100-80GB");
-    (void)state;
     assert_non_null(sl_mig_model_find(name, 0));
     for (size_t cut = 2; cut < 6; cut++) { /* "80" has no unit */
         assert_null(sl_mig_model_find((struct sl_str){name.s, name.len - cut}, 0));
     }
 }
 
-static void size_is_a_word_of_the_product(void **state)
+TEST_THAT(size_is_a_word_of_the_product)
 {
-    (void)state;
     static const char *const sized[] = {"A100-80GB",       "80GB-A100",      "A100-80G",
                                         "A100-New-80GB-2", "a100-80gb-pcie", "A100-x-80g-y"};
     static const char *const others[] = {"A100-80GBx", "A100-x80GB", "A100-80", "A100-80x",
@@ -344,9 +333,8 @@ static void size_is_a_word_of_the_product(void **state)
     }
 }
 
-static void every_listed_product_finds_its_model(void **state)
+TEST_THAT(every_listed_product_finds_its_model)
 {
-    (void)state;
     for (size_t m = 0; m < sl_mig_model_count(); m++) {
         const struct sl_mig_model *model = sl_mig_model_at(m);
         for (const char *const *p = model->products; *p != NULL; p++) {
@@ -365,9 +353,8 @@ static void every_listed_product_finds_its_model(void **state)
     }
 }
 
-static void shapes_are_read_in_both_spellings(void **state)
+TEST_THAT(shapes_are_read_in_both_spellings)
 {
-    (void)state;
     const struct {
         const char *name;
         struct sl_mig_shape shape;
@@ -393,9 +380,8 @@ static void shapes_are_read_in_both_spellings(void **state)
     }
 }
 
-static void what_is_no_profile_name_is_refused(void **state)
+TEST_THAT(what_is_no_profile_name_is_refused)
 {
-    (void)state;
     const char *cases[] = {"",
                            "1g",
                            "1g.",
@@ -435,9 +421,8 @@ static void what_is_no_profile_name_is_refused(void **state)
     }
 }
 
-static void profiles_are_found_under_the_names_that_drivers_give(void **state)
+TEST_THAT(profiles_are_found_under_the_names_that_drivers_give)
 {
-    (void)state;
     const struct {
         const char *product, *name, *profile;
     } cases[] = {
@@ -485,9 +470,8 @@ static void profiles_are_found_under_the_names_that_drivers_give(void **state)
     }
 }
 
-static void memory_tells_the_model_of_a_product_that_no_table_has(void **state)
+TEST_THAT(memory_tells_the_model_of_a_product_that_no_table_has)
 {
-    (void)state;
     assert_string_equal(model_name("NVIDIA-A30-custom", 24258), "A30-24GB");
     assert_string_equal(model_name("NVIDIA-A30-custom", 24576 * 95 / 100), "(none)");
     assert_string_equal(model_name("NVIDIA-A30-custom", 24576 - 24576 / 20), "A30-24GB");
@@ -500,33 +484,12 @@ static void memory_tells_the_model_of_a_product_that_no_table_has(void **state)
     assert_string_equal(model_name("NVIDIA-A30-custom", 0), "A30-24GB"); /* there is only one */
 }
 
-static void products_of_the_table_are_known_whatever_memory_is_said(void **state)
+TEST_THAT(products_of_the_table_are_known_whatever_memory_is_said)
 {
-    (void)state;
     for (size_t m = 0; m < sl_mig_model_count(); m++) {
         const struct sl_mig_model *model = sl_mig_model_at(m);
         for (const char *const *product = model->products; *product != NULL; product++) {
             assert_ptr_equal(model_of(*product, 1), model);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_has_16_models_and_113_profiles_that_are_consistent),
-        cmocka_unit_test(the_table_agrees_with_the_collected_data),
-        cmocka_unit_test(an_instance_has_the_memory_that_was_measured),
-        cmocka_unit_test(no_name_is_taken_at_its_word),
-        cmocka_unit_test(boards_are_found_by_label_ending_memory_and_chip),
-        cmocka_unit_test(size_is_a_word_of_the_product),
-        cmocka_unit_test(every_listed_product_finds_its_model),
-        cmocka_unit_test(shapes_are_read_in_both_spellings),
-        cmocka_unit_test(what_is_no_profile_name_is_refused),
-        cmocka_unit_test(profiles_are_found_under_the_names_that_drivers_give),
-        cmocka_unit_test(memory_tells_the_model_of_a_product_that_no_table_has),
-        cmocka_unit_test(products_of_the_table_are_known_whatever_memory_is_said),
-        cmocka_unit_test(a_product_ends_where_its_text_does),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,9 +74,8 @@ static void check(const struct sl_mig_model *model, const struct sl_mig_layout *
     (*placed)++;
 }
 
-static void placement_costs_others_least_of_all_there_are(void **state)
+TEST_THAT(placement_costs_others_least_of_all_there_are)
 {
-    (void)state;
     static const char *const models[] = {"A30-24GB", "A100-40GB / A800-40GB"};
     uint64_t seed = 5;
     unsigned placed = 0;
@@ -102,9 +101,8 @@ static unsigned index_of(const struct sl_mig_model *model, const char *name)
     return (unsigned)(rig_profile(model, name) - model->profiles);
 }
 
-static void small_instance_leaves_the_slots_of_large_ones(void **state)
+TEST_THAT(small_instance_leaves_the_slots_of_large_ones)
 {
-    (void)state;
     const struct sl_mig_model *model = rig_model("A100-40GB / A800-40GB");
     struct sl_mig_layout empty = {0};
     struct sl_mig_placement out;
@@ -120,9 +118,8 @@ static void small_instance_leaves_the_slots_of_large_ones(void **state)
     assert_int_equal(cost, 8);
 }
 
-static void no_start_is_found_where_there_is_no_room_or_no_profile(void **state)
+TEST_THAT(no_start_is_found_where_there_is_no_room_or_no_profile)
 {
-    (void)state;
     const struct sl_mig_model *model = rig_model("A30-24GB");
     struct sl_mig_layout layout = {0};
     struct sl_mig_placement out;
@@ -135,9 +132,8 @@ static void no_start_is_found_where_there_is_no_room_or_no_profile(void **state)
     assert_false(sl_mig_best_start(model, &layout, all, weight, &out, &cost));
 }
 
-static void of_equal_cost_the_fuller_device_is_taken(void **state)
+TEST_THAT(of_equal_cost_the_fuller_device_is_taken)
 {
-    (void)state;
     const struct sl_mig_model *model = rig_model("A100-40GB / A800-40GB");
     struct sl_mig_layout layout[2] = {{0}, {0}};
     struct sl_mig_placement out;
@@ -151,15 +147,4 @@ static void of_equal_cost_the_fuller_device_is_taken(void **state)
     assert_int_equal(sl_mig_best_device(model, layout, 2, one, weight, &out), 0);
     layout[1] = layout[0]; /* and the first of equals */
     assert_int_equal(sl_mig_best_device(model, layout, 2, one, weight, &out), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(placement_costs_others_least_of_all_there_are),
-        cmocka_unit_test(small_instance_leaves_the_slots_of_large_ones),
-        cmocka_unit_test(no_start_is_found_where_there_is_no_room_or_no_profile),
-        cmocka_unit_test(of_equal_cost_the_fuller_device_is_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* MIG: placements against an exhaustive search that keeps a list of instances and never looks at
  * masks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -189,9 +185,8 @@ static void check_census(const char *product, const char *const *names, unsigned
     assert_int_equal(census.multisets, multisets);
 }
 
-static void the_number_of_layouts_is_the_known_one(void **state)
+TEST_THAT(the_number_of_layouts_is_the_known_one)
 {
-    (void)state;
     static const char *const base[] = {"1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb", NULL};
     static const char *const more[] = {"1g.5gb",  "1g.10gb", "2g.10gb", "3g.20gb",
                                        "4g.20gb", "7g.40gb", NULL};
@@ -229,9 +224,8 @@ static void check_layout(struct device *d, void *context)
     }
 }
 
-static void room_is_exact_on_every_layout_of_every_model(void **state)
+TEST_THAT(room_is_exact_on_every_layout_of_every_model)
 {
-    (void)state;
     for (size_t m = 0; m < sl_mig_model_count(); m++) {
         struct device d = {.model = sl_mig_model_at(m)};
         unsigned layouts = 0;
@@ -340,9 +334,8 @@ static bool check_pack(const struct sl_mig_model *model)
     return want;
 }
 
-static void pack_agrees_with_exhaustive_search(void **state)
+TEST_THAT(pack_agrees_with_exhaustive_search)
 {
-    (void)state;
     for (size_t m = 0; m < sl_mig_model_count(); m++) {
         unsigned packed = 0;
         for (unsigned round = 0; round < 3000; round++) {
@@ -352,9 +345,8 @@ static void pack_agrees_with_exhaustive_search(void **state)
     }
 }
 
-static void room_and_pack_are_exact_on_invented_models_too(void **state)
+TEST_THAT(room_and_pack_are_exact_on_invented_models_too)
 {
-    (void)state;
     for (unsigned round = 0; round < 20000; round++) {
         struct sl_mig_profile profiles[SL_MIG_PROFILES_MAX];
         struct sl_mig_model model;
@@ -367,9 +359,8 @@ static void room_and_pack_are_exact_on_invented_models_too(void **state)
     }
 }
 
-static void pack_refuses_counts_beyond_the_model(void **state)
+TEST_THAT(pack_refuses_counts_beyond_the_model)
 {
-    (void)state;
     const struct sl_mig_model *model = model_of("NVIDIA-A30", 0);
     struct sl_mig_layout empty = {0};
     uint8_t counts[SL_MIG_PROFILES_MAX] = {0};
@@ -381,9 +372,8 @@ static void pack_refuses_counts_beyond_the_model(void **state)
 }
 
 /* No driver makes such: what is in use may be told wrong. */
-static void a_gpu_with_more_than_it_can_hold_has_no_room(void **state)
+TEST_THAT(a_gpu_with_more_than_it_can_hold_has_no_room)
 {
-    (void)state;
     const struct sl_mig_model *model = model_of("NVIDIA-H100-80GB-HBM3", 0);
     const unsigned small =
         (unsigned)(sl_mig_profile_find(model, SL_STR("1g.10gb")) - model->profiles);
@@ -399,9 +389,8 @@ static void a_gpu_with_more_than_it_can_hold_has_no_room(void **state)
     assert_int_equal(sl_mig_room(model, &layout, small), 0);
 }
 
-static void the_order_that_the_driver_refuses_is_packed(void **state)
+TEST_THAT(the_order_that_the_driver_refuses_is_packed)
 {
-    (void)state;
     /* Two 1g, one 2g and one 3g: left to itself the driver starts with 1g at 0 and 1 and is stuck.
      */
     const struct sl_mig_model *model = model_of("NVIDIA-A100-SXM4-40GB", 0);
@@ -414,9 +403,8 @@ static void the_order_that_the_driver_refuses_is_packed(void **state)
     assert_string_equal(model->profiles[out[3].profile].name, "1g.5gb");
 }
 
-static void media_engines_are_given_once(void **state)
+TEST_THAT(media_engines_are_given_once)
 {
-    (void)state;
     const struct sl_mig_model *a30 = model_of("NVIDIA-A30", 0);
     struct sl_mig_layout layout = {0};
     sl_mig_place(a30, &layout, (struct sl_mig_placement){1, 0}); /* 1g.6gb+me */
@@ -432,19 +420,4 @@ static void media_engines_are_given_once(void **state)
         bool bare = (rtx->profiles[i].attributes & SL_MIG_NO_ME) != 0;
         assert_int_equal(sl_mig_room(rtx, &layout, i), bare ? 3u / rtx->profiles[i].compute : 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_number_of_layouts_is_the_known_one),
-        cmocka_unit_test(room_is_exact_on_every_layout_of_every_model),
-        cmocka_unit_test(pack_agrees_with_exhaustive_search),
-        cmocka_unit_test(room_and_pack_are_exact_on_invented_models_too),
-        cmocka_unit_test(pack_refuses_counts_beyond_the_model),
-        cmocka_unit_test(the_order_that_the_driver_refuses_is_packed),
-        cmocka_unit_test(media_engines_are_given_once),
-        cmocka_unit_test(a_gpu_with_more_than_it_can_hold_has_no_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

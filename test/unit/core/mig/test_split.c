@@ -90,9 +90,8 @@ static void check_against_brute_force(const struct sl_mig_model *m, uint32_t *se
     }
 }
 
-static void random_sets_split_as_by_brute_force(void **state)
+TEST_THAT(random_sets_split_as_by_brute_force)
 {
-    (void)state;
     uint32_t seed = 11;
     const struct sl_mig_model *models[] = {model("NVIDIA-A30"), model("NVIDIA-A100-SXM4-40GB")};
     for (unsigned round = 0; round < 400; round++) {
@@ -107,9 +106,8 @@ static unsigned profile_of(const struct sl_mig_model *m, const char *name)
     return (unsigned)(profile - m->profiles);
 }
 
-static void full_devices_split_one_way_however_many(void **state)
+TEST_THAT(full_devices_split_one_way_however_many)
 {
-    (void)state;
     const struct sl_mig_model *m = model("NVIDIA-A100-SXM4-40GB");
     uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX];
     int64_t counts[SL_MIG_PROFILES_MAX] = {0};
@@ -123,23 +121,12 @@ static void full_devices_split_one_way_however_many(void **state)
     assert_int_equal(sl_split_find(m, counts, SL_NODE_DEVICES_MAX, split), SL_SPLIT_NONE);
 }
 
-static void no_instances_split_one_way(void **state)
+TEST_THAT(no_instances_split_one_way)
 {
-    (void)state;
     const struct sl_mig_model *m = model("NVIDIA-A30");
     uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX];
     int64_t counts[SL_MIG_PROFILES_MAX] = {0};
     assert_int_equal(sl_split_find(m, counts, 3, split), SL_SPLIT_ONE);
     counts[0] = 1;
     assert_int_equal(sl_split_find(m, counts, 0, split), SL_SPLIT_NONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_sets_split_as_by_brute_force),
-        cmocka_unit_test(full_devices_split_one_way_however_many),
-        cmocka_unit_test(no_instances_split_one_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

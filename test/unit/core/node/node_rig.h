@@ -11,7 +11,6 @@ struct node_rig {
     struct sl_node_facts node;
     struct sl_node *made;
     char text[16384];
-    const struct node_row *row; /* of a test that is one */
 };
 
 static inline int set_up(void **state)
@@ -129,13 +128,12 @@ static inline void check(struct node_rig *rig, const char *expected)
     "nvidia.com/mig.strategy=mixed "
 #define T4 "nvidia.com/gpu.product=Tesla-T4 nvidia.com/gpu.memory=15360 "
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-/* ---- tests that are a row: what is given makes that text ---- */
+/* ---- rows: what is given makes that text ---- */
 
 enum { ROW_DEVICES = 4 };
 
 struct node_row {
+    const char *name; /* states the behaviour */
     const char *labels, *allocatable;
     const char *annotations;         /* NULL: none */
     const char *device[ROW_DEVICES]; /* its instances, or "whole"; NULL: no more are annotated */
@@ -143,12 +141,8 @@ struct node_row {
     const char *product, *model; /* NULL: any */
 };
 
-static inline int set_up_row(void **state)
+static inline void check_row(struct node_rig *rig, const struct node_row *row)
 {
-    const struct node_row *row = *state;
-    (void)set_up(state);
-    struct node_rig *rig = *state;
-    rig->row = row;
     given(rig, row->labels, row->allocatable);
     if (row->annotations != NULL) {
         rig->node.annotations = facts_pairs(&rig->facts, row->annotations);
@@ -157,26 +151,19 @@ static inline int set_up_row(void **state)
         bool whole = strcmp(row->device[i], "whole") == 0;
         (void)device(rig, i, whole ? NULL : row->device[i]);
     }
-    return 0;
-}
-
-static inline void makes_its_text(void **state)
-{
-    struct node_rig *rig = *state;
-    check(rig, rig->row->text);
-    if (rig->row->product != NULL) {
-        assert_string_equal(rig->made->product, rig->row->product);
+    check(rig, row->text);
+    if (row->product != NULL) {
+        assert_string_equal(rig->made->product, row->product);
     }
-    if (rig->row->model != NULL) {
+    if (row->model != NULL) {
         assert_non_null(rig->made->model);
-        assert_string_equal(rig->made->model->name, rig->row->model);
+        assert_string_equal(rig->made->model->name, row->model);
     }
 }
 
 #define ROW(behaviour, ...)                                                                        \
     {                                                                                              \
-        .name = #behaviour, .test_func = makes_its_text, .setup_func = set_up_row,                 \
-        .teardown_func = tear_down, .initial_state = &(struct node_row){__VA_ARGS__},              \
+        .name = #behaviour, __VA_ARGS__                                                            \
     }
 #define MADE(behaviour, of_labels, of_allocatable, to_text)                                        \
     ROW(behaviour, .labels = (of_labels), .allocatable = (of_allocatable), .text = (to_text))

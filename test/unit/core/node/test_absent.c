@@ -12,9 +12,10 @@ static int64_t absent(struct node_rig *rig, const char *resource)
     return sl_node_absent(make(rig), sl_hash(resource, strlen(resource)));
 }
 
-static void units_that_the_plugin_took_back_stay_in_capacity(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, units_that_the_plugin_took_back_stay_in_capacity)
 {
-    struct node_rig *rig = *state;
     given(rig, T4 "nvidia.com/gpu.count=8", "nvidia.com/gpu=0 nvidia.com/mig-1g.5gb=2 cpu=8");
     capacity_is(rig, "nvidia.com/gpu=8 nvidia.com/mig-1g.5gb=2 aliyun.com/gpu-mem=1k cpu=16 "
                      "aliyun.com/gpu-count=4");
@@ -25,9 +26,8 @@ static void units_that_the_plugin_took_back_stay_in_capacity(void **state)
     assert_non_null(strstr(rig->made->problem, "nvidia.com/gpu: 8 in capacity, allocatable now 0"));
 }
 
-static void some_of_the_units_may_be_offered(void **state)
+TEST_ON(struct node_rig *rig, some_of_the_units_may_be_offered)
 {
-    struct node_rig *rig = *state;
     given(rig, T4 "nvidia.com/gpu.count=2", "nvidia.com/gpu=2");
     capacity_is(rig, "nvidia.com/gpu=8");
     assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
@@ -37,9 +37,8 @@ static void some_of_the_units_may_be_offered(void **state)
     assert_int_equal(absent(rig, "nvidia.com/gpu"), 0);
 }
 
-static void gpu_labels_without_units_tell_what_will_come(void **state)
+TEST_ON(struct node_rig *rig, gpu_labels_without_units_tell_what_will_come)
 {
-    struct node_rig *rig = *state;
     given(rig, T4 "nvidia.com/gpu.count=8", "cpu=8");
     assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
     assert_int_equal(absent(rig, "nvidia.com/gpu.shared"), 0);
@@ -52,9 +51,8 @@ static void gpu_labels_without_units_tell_what_will_come(void **state)
     assert_int_equal(absent(rig, "nvidia.com/gpu"), 0);
 }
 
-static void mig_labels_without_units_tell_the_instances(void **state)
+TEST_ON(struct node_rig *rig, mig_labels_without_units_tell_the_instances)
 {
-    struct node_rig *rig = *state;
     given(rig,
           A30 "nvidia.com/gpu.count=2 nvidia.com/mig-1g.6gb.count=8 "
               "nvidia.com/mig-2g.12gb.count=3 nvidia.com/mig-2g.12gb.replicas=2 "
@@ -72,7 +70,7 @@ static void mig_labels_without_units_tell_the_instances(void **state)
 }
 
 /* A plugin that starts beside a failed GPU does not tell it in capacity. */
-static void whole_gpus_that_the_label_counts_beyond_those_offered_are_absent(void **state)
+TEST_ON(struct node_rig *rig, whole_gpus_that_the_label_counts_beyond_those_offered_are_absent)
 {
     const char *const explained[][2] = {
         {T4 "nvidia.com/gpu.count=4", "nvidia.com/gpu=4"},
@@ -86,7 +84,6 @@ static void whole_gpus_that_the_label_counts_beyond_those_offered_are_absent(voi
         {"nvidia.com/gpu.product=NVIDIA-A30-MIG-1g.6gb nvidia.com/gpu.count=8", "nvidia.com/gpu=4"},
         {T4 "nvidia.com/gpu.count=8", "aliyun.com/gpu-mem=4"},
     };
-    struct node_rig *rig = *state;
     given(rig, T4 "nvidia.com/gpu.count=8", "nvidia.com/gpu=4");
     capacity_is(rig, "nvidia.com/gpu=4");
     assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
@@ -98,12 +95,11 @@ static void whole_gpus_that_the_label_counts_beyond_those_offered_are_absent(voi
     }
 }
 
-static void gpus_of_virtual_machines_do_not_come_back(void **state)
+TEST_ON(struct node_rig *rig, gpus_of_virtual_machines_do_not_come_back)
 {
     const char *const labels = T4 "nvidia.com/gpu.present=true nvidia.com/gpu.count=8 ";
     const char *const machines[] = {"nvidia.com/GH100_H100_SXM5_80GB=8", "nvidia.com/GRID_T4-1Q=16",
                                     "nvidia.com/pgpu=8"};
-    struct node_rig *rig = *state;
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
         given(rig, labels, machines[i]);
         assert_int_equal(make(rig)->n_absent, 0);
@@ -117,9 +113,8 @@ static void gpus_of_virtual_machines_do_not_come_back(void **state)
     assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
 }
 
-static void labels_say_nothing_beside_units(void **state)
+TEST_ON(struct node_rig *rig, labels_say_nothing_beside_units)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=2 nvidia.com/mig-1g.6gb.count=8",
           "nvidia.com/mig-2g.12gb=4");
     assert_int_equal(make(rig)->n_absent, 0); /* they lag behind a cut */
@@ -127,9 +122,8 @@ static void labels_say_nothing_beside_units(void **state)
     assert_int_equal(make(rig)->n_absent, 0);
 }
 
-static void absurd_numbers_are_bounded(void **state)
+TEST_ON(struct node_rig *rig, absurd_numbers_are_bounded)
 {
-    struct node_rig *rig = *state;
     struct sl_pair *many = NULL;
     given(rig, "nvidia.com/gpu.count=2147483647 nvidia.com/gpu.replicas=2147483647", "");
     assert_int_equal(absent(rig, "nvidia.com/gpu"), SL_UNITS_MAX);
@@ -160,19 +154,4 @@ static void absurd_numbers_are_bounded(void **state)
     facts_pair(&rig->facts, &rig->node.labels, "nvidia.com/gpu.present", "true");
     rig->node.capacity = NULL;
     assert_int_equal(make(rig)->n_absent, SL_NODE_POOLS_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(units_that_the_plugin_took_back_stay_in_capacity),
-        TEST(some_of_the_units_may_be_offered),
-        TEST(gpu_labels_without_units_tell_what_will_come),
-        TEST(mig_labels_without_units_tell_the_instances),
-        TEST(whole_gpus_that_the_label_counts_beyond_those_offered_are_absent),
-        TEST(gpus_of_virtual_machines_do_not_come_back),
-        TEST(labels_say_nothing_beside_units),
-        TEST(absurd_numbers_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

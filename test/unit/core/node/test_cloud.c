@@ -27,7 +27,9 @@ static void check_model(const struct sl_node *node, const char *name)
     assert_true(name == NULL || strcmp(node->model->name, name) == 0);
 }
 
-static void gke_names_boards_whose_memory_is_known(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, gke_names_boards_whose_memory_is_known)
 {
     static const struct {
         const char *name;
@@ -47,7 +49,6 @@ static void gke_names_boards_whose_memory_is_known(void **state)
         {"nvidia-rtx-pro-6000", 97250, "RTX-PRO-6000-Blackwell-96GB"},
         {"nvidia-tesla-x9000", 0, NULL},
     };
-    struct node_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char labels[160];
         (void)snprintf(labels, sizeof(labels), GKE "accelerator=%s " GKE "accelerator-count=2",
@@ -64,7 +65,7 @@ static void gke_names_boards_whose_memory_is_known(void **state)
     }
 }
 
-static void gke_shares_by_labels_of_its_own(void **state)
+TEST_ON(struct node_rig *rig, gke_shares_by_labels_of_its_own)
 {
     static const struct {
         const char *labels;
@@ -84,7 +85,6 @@ static void gke_shares_by_labels_of_its_own(void **state)
         {T4_OF_GKE "max-shared-clients-per-gpu=1", "nvidia.com/gpu=1", SL_KIND_WHOLE, false, false,
          15360},
     };
-    struct node_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         given(rig, rows[i].labels, rows[i].allocatable);
         const struct sl_pool *pool = only(rig, rows[i].kind);
@@ -94,15 +94,14 @@ static void gke_shares_by_labels_of_its_own(void **state)
     }
 }
 
-static void an_instance_that_gke_cuts_has_the_memory_of_its_profile(void **state)
+TEST_ON(struct node_rig *rig, an_instance_that_gke_cuts_has_the_memory_of_its_profile)
 {
-    struct node_rig *rig = *state;
     given(rig, HALVES GKE "accelerator-count=2", "nvidia.com/gpu=4");
     (void)make(rig);
     assert_int_equal(sl_memory_of_instance(rig->made, 0), 19968);
 }
 
-static void a_partition_size_that_is_no_profile_leaves_gpus_whole_and_is_a_problem(void **state)
+TEST_THAT(a_partition_size_that_is_no_profile_leaves_gpus_whole_and_is_a_problem)
 {
     struct node_rig *rig = *state;
     given(rig, GKE "accelerator=nvidia-tesla-a100 " GKE "gpu-partition-size=all",
@@ -111,9 +110,8 @@ static void a_partition_size_that_is_no_profile_leaves_gpus_whole_and_is_a_probl
     assert_non_null(strstr(rig->made->problem, "\"all\" is no MIG profile"));
 }
 
-static void feature_discovery_wins_over_the_cloud(void **state)
+TEST_ON(struct node_rig *rig, feature_discovery_wins_over_the_cloud)
 {
-    struct node_rig *rig = *state;
     given(rig,
           A30 "nvidia.com/gpu.count=1 " GKE "accelerator=nvidia-tesla-t4 " GKE
               "accelerator-count=8 " AWS "name=t4 " AWS "memory=16384",
@@ -137,7 +135,7 @@ static void feature_discovery_wins_over_the_cloud(void **state)
     assert_int_equal(rig->made->n_devices, 1);
 }
 
-static void aws_and_azure_name_gpus_too(void **state)
+TEST_ON(struct node_rig *rig, aws_and_azure_name_gpus_too)
 {
     static const struct {
         const char *labels;
@@ -157,7 +155,6 @@ static void aws_and_azure_name_gpus_too(void **state)
          "karpenter.azure.com/sku-gpu-manufacturer=nvidia",
          "nvidia.com/gpu=4", 15360, NULL},
     };
-    struct node_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         given(rig, rows[i].labels, rows[i].allocatable);
         assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, rows[i].mib);
@@ -165,7 +162,7 @@ static void aws_and_azure_name_gpus_too(void **state)
     }
 }
 
-static void names_that_tell_no_board_tell_no_memory(void **state)
+TEST_ON(struct node_rig *rig, names_that_tell_no_board_tell_no_memory)
 {
     const char *labels[] = {
         "k8s.amazonaws.com/accelerator=nvidia-tesla-v100", /* of 16 or 32 GB */
@@ -178,7 +175,6 @@ static void names_that_tell_no_board_tell_no_memory(void **state)
         GKE "accelerator=",
         GKE "accelerator=nvidia-",
     };
-    struct node_rig *rig = *state;
     for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
         given(rig, labels[i], "nvidia.com/gpu=1");
         assert_int_equal(only(rig, SL_KIND_WHOLE)->memory_mib, 0);
@@ -187,9 +183,8 @@ static void names_that_tell_no_board_tell_no_memory(void **state)
 }
 
 /* A machine has as many GPUs as its maker built in: the rest are parts of them. */
-static void more_units_than_the_machine_has_gpus_are_parts_of_unknown_memory(void **state)
+TEST_ON(struct node_rig *rig, more_units_than_the_machine_has_gpus_are_parts_of_unknown_memory)
 {
-    struct node_rig *rig = *state;
     given(rig, AWS "name=a10g " AWS "manufacturer=nvidia " AWS "count=1 " AWS "memory=22888",
           "nvidia.com/gpu=4");
     const struct sl_pool *pool = only(rig, SL_KIND_REPLICA);
@@ -202,21 +197,19 @@ static void more_units_than_the_machine_has_gpus_are_parts_of_unknown_memory(voi
     (void)only(rig, SL_KIND_WHOLE);
 }
 
-static void a_fresh_node_of_a_cloud_will_have_gpus(void **state)
+TEST_ON(struct node_rig *rig, a_fresh_node_of_a_cloud_will_have_gpus)
 {
     const char *labels[] = {GKE "accelerator=nvidia-l4 " GKE "accelerator-count=2",
                             AWS "name=l4 " AWS "manufacturer=nvidia " AWS "count=2",
                             "kubernetes.azure.com/accelerator=nvidia"};
-    struct node_rig *rig = *state;
     for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
         given(rig, labels[i], "cpu=8");
         assert_in_range(sl_node_absent(make(rig), sl_hash("nvidia.com/gpu", 14)), 2, 16);
     }
 }
 
-static void absurd_texts_are_bounded(void **state)
+TEST_ON(struct node_rig *rig, absurd_texts_are_bounded)
 {
-    struct node_rig *rig = *state;
     given(rig,
           GKE "accelerator=nvidia-l4 " GKE "accelerator-count=99999999999999999999 " GKE
               "max-shared-clients-per-gpu=2147483647 " GKE "gpu-sharing-strategy=x " GKE
@@ -227,7 +220,7 @@ static void absurd_texts_are_bounded(void **state)
     assert_non_null(rig->made->problem);
 }
 
-static const struct CMUnitTest tests[] = {
+static const struct node_row rows[] = {
     MADE(gke_tells_how_many_share_a_gpu, TIMES "max-shared-clients-per-gpu=3", "nvidia.com/gpu=6",
          "inferred\nnvidia.com/gpu replica 6x3 on\n0 whole\n1 whole\n"),
     MADE(gke_cuts_instances_under_the_name_of_gpus, HALVES GKE "accelerator-count=2",
@@ -238,19 +231,9 @@ static const struct CMUnitTest tests[] = {
          HALVES GKE "gpu-sharing-strategy=time-sharing " GKE "max-shared-clients-per-gpu=5",
          "nvidia.com/gpu=10",
          "inferred\nnvidia.com/gpu replica 3g.20gb 10x5 on\n0 mig 3g.20gb@0 3g.20gb@4\n"),
-    TEST(gke_names_boards_whose_memory_is_known),
-    TEST(gke_shares_by_labels_of_its_own),
-    TEST(an_instance_that_gke_cuts_has_the_memory_of_its_profile),
-    TEST(a_partition_size_that_is_no_profile_leaves_gpus_whole_and_is_a_problem),
-    TEST(feature_discovery_wins_over_the_cloud),
-    TEST(aws_and_azure_name_gpus_too),
-    TEST(names_that_tell_no_board_tell_no_memory),
-    TEST(more_units_than_the_machine_has_gpus_are_parts_of_unknown_memory),
-    TEST(a_fresh_node_of_a_cloud_will_have_gpus),
-    TEST(absurd_texts_are_bounded),
 };
 
-int main(void)
+TEST_ON_EACH(struct node_rig *rig, a_node_is_made_of, rows)
 {
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_row(rig, row);
 }

@@ -6,8 +6,10 @@
 #define GKE "cloud.google.com/gke-"
 #define AWS "karpenter.k8s.aws/instance-gpu-"
 
+TEST_FIXTURE(set_up, tear_down)
+
 /* The maker's count does not lag: two units more are parts already. */
-static void a_cloud_counts_all_gpus_of_the_machine(void **state)
+TEST_ON(struct node_rig *rig, a_cloud_counts_all_gpus_of_the_machine)
 {
     static const struct {
         const char *labels, *units;
@@ -20,7 +22,6 @@ static void a_cloud_counts_all_gpus_of_the_machine(void **state)
         {GKE "accelerator=nvidia-l4 " GKE "accelerator-count=4", "nvidia.com/gpu=4", SL_KIND_WHOLE},
         {T4 "nvidia.com/gpu.count=4", "nvidia.com/gpu=6", SL_KIND_WHOLE}, /* it may lag */
     };
-    struct node_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         given(rig, rows[i].labels, rows[i].units);
         assert_int_equal(make(rig)->pool[0].kind, rows[i].kind);
@@ -30,13 +31,12 @@ static void a_cloud_counts_all_gpus_of_the_machine(void **state)
     }
 }
 
-static void either_of_gkes_labels_tells_that_gpus_are_shared(void **state)
+TEST_ON(struct node_rig *rig, either_of_gkes_labels_tells_that_gpus_are_shared)
 {
     const char *const labels[] = {
         GKE "accelerator=nvidia-l4 " GKE "max-shared-clients-per-gpu=3",
         GKE "accelerator=nvidia-l4 " GKE "gpu-sharing-strategy=time-sharing",
     };
-    struct node_rig *rig = *state;
     for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
         given(rig, labels[i], "nvidia.com/gpu=6");
         assert_int_equal(make(rig)->pool[0].kind, SL_KIND_REPLICA);
@@ -44,9 +44,8 @@ static void either_of_gkes_labels_tells_that_gpus_are_shared(void **state)
     }
 }
 
-static void gke_counts_gpus_where_units_are_shares_of_instances(void **state)
+TEST_ON(struct node_rig *rig, gke_counts_gpus_where_units_are_shares_of_instances)
 {
-    struct node_rig *rig = *state;
     given(rig,
           GKE "accelerator=nvidia-tesla-a100 " GKE "gpu-partition-size=3g.20gb " GKE
               "accelerator-count=1 " GKE "gpu-sharing-strategy=time-sharing " GKE
@@ -59,23 +58,11 @@ static void gke_counts_gpus_where_units_are_shares_of_instances(void **state)
                                             "no MIG profile, ignored");
 }
 
-static void memory_that_feature_discovery_tells_wins_over_the_clouds(void **state)
+TEST_ON(struct node_rig *rig, memory_that_feature_discovery_tells_wins_over_the_clouds)
 {
-    struct node_rig *rig = *state;
     given(rig,
           "nvidia.com/gpu.memory=20000 " AWS "name=a10g " AWS "manufacturer=nvidia " AWS
           "count=1 " AWS "memory=22888",
           "nvidia.com/gpu=1");
     assert_int_equal(make(rig)->device[0].memory_mib, 20000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_cloud_counts_all_gpus_of_the_machine),
-        TEST(either_of_gkes_labels_tells_that_gpus_are_shared),
-        TEST(gke_counts_gpus_where_units_are_shares_of_instances),
-        TEST(memory_that_feature_discovery_tells_wins_over_the_clouds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

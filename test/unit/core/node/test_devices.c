@@ -1,9 +1,10 @@
 /* Devices and instances from the annotation sliced.dev/devices. */
 #include "node_rig.h"
 
-static void the_annotation_says_what_is_where(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, the_annotation_says_what_is_where)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=3",
           "nvidia.com/gpu=1 nvidia.com/mig-1g.6gb=3 nvidia.com/mig-2g.12gb=1");
     device(rig, 4, NULL)->uuid = SL_STR("GPU-4");
@@ -16,9 +17,8 @@ static void the_annotation_says_what_is_where(void **state)
     assert_null(rig->made->device[0].uuid);
 }
 
-static void an_unsure_gpu_has_what_is_allocatable_beside_the_others(void **state)
+TEST_ON(struct node_rig *rig, an_unsure_gpu_has_what_is_allocatable_beside_the_others)
 {
-    struct node_rig *rig = *state;
     given(rig, A100, "nvidia.com/mig-3g.20gb=4 nvidia.com/mig-1g.5gb=2");
     device(rig, 0, "")->unsure = true;
     device(rig, 1, "3g.20gb@0 3g.20gb@4");
@@ -34,9 +34,8 @@ static void an_unsure_gpu_has_what_is_allocatable_beside_the_others(void **state
 }
 
 /* Whoever writes it: what is annotated beside must be allocatable, and no model has such counts. */
-static void an_unsure_gpu_takes_nothing_from_others_and_nothing_that_cannot_be(void **state)
+TEST_ON(struct node_rig *rig, an_unsure_gpu_takes_nothing_from_others_and_nothing_that_cannot_be)
 {
-    struct node_rig *rig = *state;
     given(rig, A100, "nvidia.com/mig-3g.20gb=1 nvidia.com/mig-9g.90gb=2");
     device(rig, 0, "")->unsure = true;
     device(rig, 1, "3g.20gb 3g.20gb");
@@ -47,9 +46,8 @@ static void an_unsure_gpu_takes_nothing_from_others_and_nothing_that_cannot_be(v
 }
 
 /* Three on two GPUs may be two and one, or one and two: which is guessed. Nine fit on none. */
-static void unsure_gpus_have_nothing_where_that_can_be_several_things(void **state)
+TEST_ON(struct node_rig *rig, unsure_gpus_have_nothing_where_that_can_be_several_things)
 {
-    struct node_rig *rig = *state;
     given(rig, A100, "nvidia.com/mig-1g.5gb=3");
     device(rig, 0, "")->unsure = true;
     device(rig, 1, "")->unsure = true;
@@ -63,9 +61,8 @@ static void unsure_gpus_have_nothing_where_that_can_be_several_things(void **sta
                "1 mig 3g.20gb@0\n");
 }
 
-static void unhealthy_devices_may_be_missing_from_allocatable_or_not(void **state)
+TEST_ON(struct node_rig *rig, unhealthy_devices_may_be_missing_from_allocatable_or_not)
 {
-    struct node_rig *rig = *state;
     given(rig, A30, "nvidia.com/gpu=1 nvidia.com/mig-2g.12gb=2");
     device(rig, 0, "2g.12gb@0 2g.12gb@2");
     device(rig, 1, NULL);
@@ -80,9 +77,8 @@ static void unhealthy_devices_may_be_missing_from_allocatable_or_not(void **stat
     check(rig, expected);
 }
 
-static void instances_on_a_failed_gpu_may_be_missing_from_allocatable(void **state)
+TEST_ON(struct node_rig *rig, instances_on_a_failed_gpu_may_be_missing_from_allocatable)
 {
-    struct node_rig *rig = *state;
     given(rig, A30, "nvidia.com/mig-2g.12gb=2");
     device(rig, 0, "2g.12gb@0 2g.12gb@2");
     device(rig, 1, "2g.12gb@0")->unhealthy = true;
@@ -90,9 +86,8 @@ static void instances_on_a_failed_gpu_may_be_missing_from_allocatable(void **sta
                "1 mig sick 2g.12gb@0\n");
 }
 
-static void one_node_may_have_several_models(void **state)
+TEST_ON(struct node_rig *rig, one_node_may_have_several_models)
 {
-    struct node_rig *rig = *state;
     given(rig, A100, "nvidia.com/mig-1g.10gb=3 nvidia.com/gpu=1");
     struct sl_device_facts *h100 = device(rig, 0, "1g.10gb@0 1g.10gb@1");
     h100->product = SL_STR("NVIDIA-H100-80GB-HBM3");
@@ -118,8 +113,7 @@ static void one_node_may_have_several_models(void **state)
     assert_int_equal(node->pool[1].profile->memory, 2); /* of the label's model: some are */
 }
 
-static void
-a_pool_has_the_profile_of_its_instances_though_the_label_names_another_model(void **state)
+TEST_THAT(a_pool_has_the_profile_of_its_instances_though_the_label_names_another_model)
 {
     struct node_rig *rig = *state;
     given(rig, A100, "nvidia.com/mig-1g.10gb=2");
@@ -128,9 +122,8 @@ a_pool_has_the_profile_of_its_instances_though_the_label_names_another_model(voi
     assert_int_equal(rig->made->pool[0].profile->memory, 1);
 }
 
-static void profile_of_a_pool_is_its_instances_own_whichever_pool_it_is(void **state)
+TEST_ON(struct node_rig *rig, profile_of_a_pool_is_its_instances_own_whichever_pool_it_is)
 {
-    struct node_rig *rig = *state;
     given(rig, "", "nvidia.com/gpu=1 nvidia.com/mig-1g.10gb=1");
     device(rig, 0, NULL)->product = SL_STR("NVIDIA-A100-SXM4-80GB");
     device(rig, 1, "1g.10gb@0")->product = SL_STR("NVIDIA-A100-SXM4-40GB"); /* of two slices */
@@ -140,9 +133,8 @@ static void profile_of_a_pool_is_its_instances_own_whichever_pool_it_is(void **s
     assert_ptr_equal(node->pool[1].profile, node->instance[0].profile);
 }
 
-static void product_of_an_annotated_gpu_tells_its_memory(void **state)
+TEST_ON(struct node_rig *rig, product_of_an_annotated_gpu_tells_its_memory)
 {
-    struct node_rig *rig = *state;
     given(rig, "nvidia.com/gpu.product=NVIDIA-A30", "nvidia.com/gpu=1");
     device(rig, 0, NULL)->product = SL_STR("NVIDIA-A30");
     assert_int_equal(make(rig)->device[0].memory_mib, 24576);
@@ -150,9 +142,8 @@ static void product_of_an_annotated_gpu_tells_its_memory(void **state)
     assert_int_equal(make(rig)->device[0].memory_mib, 24000);
 }
 
-static void an_annotated_single_node_ties_nvidia_gpu_to_instances(void **state)
+TEST_ON(struct node_rig *rig, an_annotated_single_node_ties_nvidia_gpu_to_instances)
 {
-    struct node_rig *rig = *state;
     given(rig, "nvidia.com/gpu.product=NVIDIA-A30-MIG-1g.6gb nvidia.com/mig.strategy=single",
           "nvidia.com/gpu=3");
     device(rig, 0, "1g.6gb@0 1g.6gb@3");
@@ -167,9 +158,8 @@ static void an_annotated_single_node_ties_nvidia_gpu_to_instances(void **state)
     check(rig, expected);
 }
 
-static void gpus_are_whole_unless_all_are_partitioned_under_strategy_single(void **state)
+TEST_ON(struct node_rig *rig, gpus_are_whole_unless_all_are_partitioned_under_strategy_single)
 {
-    struct node_rig *rig = *state;
     given(rig, "nvidia.com/mig.strategy=single", "nvidia.com/gpu=1");
     device(rig, 0, NULL);
     device(rig, 1, "1g.6gb@1")->product = SL_STR("NVIDIA-A30");
@@ -177,18 +167,16 @@ static void gpus_are_whole_unless_all_are_partitioned_under_strategy_single(void
                "! instances: 1 described that are not allocatable\n");
 }
 
-static void gpus_are_instances_whichever_pool_they_are_under_strategy_single(void **state)
+TEST_ON(struct node_rig *rig, gpus_are_instances_whichever_pool_they_are_under_strategy_single)
 {
-    struct node_rig *rig = *state;
     given(rig, "nvidia.com/mig.strategy=single", "aliyun.com/gpu-mem=9 nvidia.com/gpu=2");
     device(rig, 0, "1g.6gb@0 1g.6gb@1")->product = SL_STR("NVIDIA-A30");
     describe(rig);
     assert_non_null(strstr(rig->text, "nvidia.com/gpu mig 1g.6gb 2 on\n"));
 }
 
-static void an_unusable_annotation_is_told_and_inference_goes_on(void **state)
+TEST_ON(struct node_rig *rig, an_unusable_annotation_is_told_and_inference_goes_on)
 {
-    struct node_rig *rig = *state;
     given(rig, "", "nvidia.com/gpu=1");
     rig->node.problem = SL_STR("annotation sliced.dev/devices: not JSON");
     check(rig, "inferred\nnvidia.com/gpu whole 1 on\n0 whole\n"
@@ -208,15 +196,14 @@ static void an_unusable_annotation_is_told_and_inference_goes_on(void **state)
                "! annotation sliced.dev/devices: too many instances on one device\n");
 }
 
-static void a_device_with_instances_is_partitioned_whatever_else_is_said(void **state)
+TEST_ON(struct node_rig *rig, a_device_with_instances_is_partitioned_whatever_else_is_said)
 {
-    struct node_rig *rig = *state;
     given(rig, A30, "nvidia.com/mig-1g.6gb=1");
     device(rig, 0, "1g.6gb@2")->mig = false;
     check(rig, "annotated\nnvidia.com/mig-1g.6gb mig 1g.6gb 1 on\n0 mig 1g.6gb@2\n");
 }
 
-static const struct CMUnitTest tests[] = {
+static const struct node_row rows[] = {
     DEVICES(starts_not_said_are_found_around_those_that_are, A100,
             "nvidia.com/mig-1g.5gb=1 nvidia.com/mig-3g.20gb=1 nvidia.com/mig-2g.10gb=1",
             "annotated\nnvidia.com/mig-1g.5gb mig 1g.5gb 1 on\n"
@@ -261,24 +248,9 @@ static const struct CMUnitTest tests[] = {
             "! allocatable[nvidia.com/gpu]: \"many\" is not a whole number; "
             "nvidia.com/mig-1g.6gb: 3 allocatable, instances known for it: 2\n",
             "1g.6gb 1g.6gb"),
-    TEST(the_annotation_says_what_is_where),
-    TEST(an_unsure_gpu_has_what_is_allocatable_beside_the_others),
-    TEST(an_unsure_gpu_takes_nothing_from_others_and_nothing_that_cannot_be),
-    TEST(unsure_gpus_have_nothing_where_that_can_be_several_things),
-    TEST(unhealthy_devices_may_be_missing_from_allocatable_or_not),
-    TEST(instances_on_a_failed_gpu_may_be_missing_from_allocatable),
-    TEST(one_node_may_have_several_models),
-    TEST(a_pool_has_the_profile_of_its_instances_though_the_label_names_another_model),
-    TEST(profile_of_a_pool_is_its_instances_own_whichever_pool_it_is),
-    TEST(product_of_an_annotated_gpu_tells_its_memory),
-    TEST(an_annotated_single_node_ties_nvidia_gpu_to_instances),
-    TEST(gpus_are_whole_unless_all_are_partitioned_under_strategy_single),
-    TEST(gpus_are_instances_whichever_pool_they_are_under_strategy_single),
-    TEST(an_unusable_annotation_is_told_and_inference_goes_on),
-    TEST(a_device_with_instances_is_partitioned_whatever_else_is_said),
 };
 
-int main(void)
+TEST_ON_EACH(struct node_rig *rig, a_node_is_made_of, rows)
 {
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_row(rig, row);
 }

@@ -1,18 +1,18 @@
 /* Memory that gpushare counts: how it is shared out over devices. */
 #include "node_rig.h"
 
-static void gpushares_count_may_stand_in_capacity(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, gpushares_count_may_stand_in_capacity)
 {
-    struct node_rig *rig = *state;
     given(rig, "", "aliyun.com/gpu-mem=32");
     rig->node.capacity = facts_pairs(&rig->facts, "aliyun.com/gpu-count=4 aliyun.com/gpu-mem=32");
     check(rig, "inferred\naliyun.com/gpu-mem memory 32 on\n0 whole 8\n1 whole 8\n2 whole 8\n"
                "3 whole 8\n");
 }
 
-static void memory_of_one_gpu_is_not_on_two(void **state)
+TEST_ON(struct node_rig *rig, memory_of_one_gpu_is_not_on_two)
 {
-    struct node_rig *rig = *state;
     device(rig, 0, NULL);
     device(rig, 1, NULL);
     given(rig, "", "aliyun.com/gpu-mem=24 aliyun.com/gpu-count=1");
@@ -25,9 +25,8 @@ static void memory_of_one_gpu_is_not_on_two(void **state)
     check(rig, "annotated\naliyun.com/gpu-mem memory 2 on\n0 whole 1\n1 whole 1\n");
 }
 
-static void memory_follows_the_sizes_of_the_gpus(void **state)
+TEST_ON(struct node_rig *rig, memory_follows_the_sizes_of_the_gpus)
 {
-    struct node_rig *rig = *state;
     device(rig, 0, NULL)->memory_mib = 15109;
     device(rig, 1, NULL)->memory_mib = 24258;
     given(rig, "", "aliyun.com/gpu-mem=37 aliyun.com/gpu-count=2"); /* GiB, counted down */
@@ -43,9 +42,8 @@ static void memory_follows_the_sizes_of_the_gpus(void **state)
                "2147483647\n");
 }
 
-static void gpushare_takes_the_first_gpus_gib_for_all(void **state)
+TEST_ON(struct node_rig *rig, gpushare_takes_the_first_gpus_gib_for_all)
 {
-    struct node_rig *rig = *state;
     device(rig, 0, NULL)->memory_mib = 15345; /* all but 15 MiB of the fifteenth GiB */
     device(rig, 1, NULL)->memory_mib = 24258;
     given(rig, "", "aliyun.com/gpu-mem=28 aliyun.com/gpu-count=2");
@@ -60,9 +58,8 @@ static void gpushare_takes_the_first_gpus_gib_for_all(void **state)
 }
 
 /* gpushare's plugin takes the first GPU's memory for that of all. */
-static void a_plugin_that_counts_all_gpus_alike_hides_no_size(void **state)
+TEST_ON(struct node_rig *rig, a_plugin_that_counts_all_gpus_alike_hides_no_size)
 {
-    struct node_rig *rig = *state;
     given(rig, "", "aliyun.com/gpu-mem=64 aliyun.com/gpu-count=2");
     device(rig, 0, NULL)->memory_mib = 32768;
     device(rig, 1, NULL)->memory_mib = 15360;
@@ -73,9 +70,8 @@ static void a_plugin_that_counts_all_gpus_alike_hides_no_size(void **state)
     check(rig, "annotated\naliyun.com/gpu-mem memory 30 on\n0 whole 32\n1 whole 15\n");
 }
 
-static void a_failed_gpu_that_is_not_counted_leaves_the_others_their_size(void **state)
+TEST_ON(struct node_rig *rig, a_failed_gpu_that_is_not_counted_leaves_the_others_their_size)
 {
-    struct node_rig *rig = *state;
     given(rig, "", "aliyun.com/gpu-mem=47 aliyun.com/gpu-count=2");
     device(rig, 0, NULL)->memory_mib = 32768;
     device(rig, 1, NULL)->memory_mib = 15360;
@@ -86,7 +82,7 @@ static void a_failed_gpu_that_is_not_counted_leaves_the_others_their_size(void *
                "2 whole sick 15\n");
 }
 
-static const struct CMUnitTest tests[] = {
+static const struct node_row rows[] = {
     MADE(gpushare_memory_is_shared_out_evenly_and_the_rest_is_nobodys, "",
          "aliyun.com/gpu-mem=31 aliyun.com/gpu-count=2",
          "inferred\naliyun.com/gpu-mem memory 31 on\n0 whole 15\n1 whole 15\n"),
@@ -118,15 +114,9 @@ static const struct CMUnitTest tests[] = {
     MADE(less_memory_than_gpus_is_counts, "", "aliyun.com/gpu-mem=1 aliyun.com/gpu-count=2",
          "unknown\naliyun.com/gpu-mem memory 1 off\n"
          "! aliyun.com/gpu-mem: 1 allocatable on 2, GPUs known for it: 2\n"),
-    TEST(gpushares_count_may_stand_in_capacity),
-    TEST(memory_of_one_gpu_is_not_on_two),
-    TEST(memory_follows_the_sizes_of_the_gpus),
-    TEST(gpushare_takes_the_first_gpus_gib_for_all),
-    TEST(a_plugin_that_counts_all_gpus_alike_hides_no_size),
-    TEST(a_failed_gpu_that_is_not_counted_leaves_the_others_their_size),
 };
 
-int main(void)
+TEST_ON_EACH(struct node_rig *rig, a_node_is_made_of, rows)
 {
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_row(rig, row);
 }

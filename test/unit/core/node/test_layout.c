@@ -1,9 +1,10 @@
 /* Instances that nobody describes: where labels and allocatable leave one possibility. */
 #include "node_rig.h"
 
-static void single_with_full_gpus_has_one_layout(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, single_with_full_gpus_has_one_layout)
 {
-    struct node_rig *rig = *state;
     given(rig,
           "nvidia.com/gpu.product=NVIDIA-A30-MIG-1g.6gb nvidia.com/gpu.count=8 "
           "nvidia.com/gpu.memory=5952 nvidia.com/mig.strategy=single",
@@ -16,9 +17,8 @@ static void single_with_full_gpus_has_one_layout(void **state)
 }
 
 /* The name tells 120 GB, which are the CPU's. */
-static void single_is_of_the_board_that_has_the_profile(void **state)
+TEST_ON(struct node_rig *rig, single_is_of_the_board_that_has_the_profile)
 {
-    struct node_rig *rig = *state;
     given(rig,
           "nvidia.com/gpu.product=NVIDIA-GH200-120GB-MIG-3g.48gb nvidia.com/gpu.count=2 "
           "nvidia.com/gpu.memory=47616 nvidia.com/mig.strategy=single",
@@ -28,9 +28,8 @@ static void single_is_of_the_board_that_has_the_profile(void **state)
 }
 
 /* Its GPU has no memory of its own: that of a unit is not known. */
-static void instances_of_thor_are_known_and_their_memory_is_not(void **state)
+TEST_ON(struct node_rig *rig, instances_of_thor_are_known_and_their_memory_is_not)
 {
-    struct node_rig *rig = *state;
     given(rig,
           "nvidia.com/gpu.product=NVIDIA-Thor nvidia.com/gpu.count=1 nvidia.com/gpu.memory=125772 "
           "nvidia.com/mig.strategy=mixed nvidia.com/mig-2g.0gb.gfx.count=1",
@@ -46,9 +45,8 @@ static void instances_of_thor_are_known_and_their_memory_is_not(void **state)
     assert_int_equal(node->n_pools, 2);
 }
 
-static void mixed_profiles_that_fill_each_gpu_alike_have_one_layout(void **state)
+TEST_ON(struct node_rig *rig, mixed_profiles_that_fill_each_gpu_alike_have_one_layout)
 {
-    struct node_rig *rig = *state;
     given(rig, A100 "nvidia.com/gpu.count=8", "nvidia.com/mig-1g.5gb=8 nvidia.com/mig-2g.10gb=24");
     const struct sl_node *node = make(rig);
     assert_int_equal(node->layout, SL_LAYOUT_INFERRED);
@@ -73,9 +71,8 @@ static void check_placements(const struct sl_node *node)
     }
 }
 
-static void mixed_on_one_gpu_has_one_layout_with_legal_placements(void **state)
+TEST_ON(struct node_rig *rig, mixed_on_one_gpu_has_one_layout_with_legal_placements)
 {
-    struct node_rig *rig = *state;
     given(rig, A100 "nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=0",
           "nvidia.com/gpu=0 nvidia.com/mig-1g.5gb=2 nvidia.com/mig-2g.10gb=1 "
           "nvidia.com/mig-3g.20gb=1");
@@ -87,9 +84,8 @@ static void mixed_on_one_gpu_has_one_layout_with_legal_placements(void **state)
     check_placements(node);
 }
 
-static void whole_and_partitioned_gpus_are_too_many_together(void **state)
+TEST_ON(struct node_rig *rig, whole_and_partitioned_gpus_are_too_many_together)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=70", "nvidia.com/gpu=40 nvidia.com/mig-4g.24gb=30");
     const struct sl_node *node = make(rig);
     assert_int_equal(node->n_devices, 40);
@@ -97,9 +93,8 @@ static void whole_and_partitioned_gpus_are_too_many_together(void **state)
     assert_false(node->pool[1].on_devices);
 }
 
-static void media_profiles_keep_their_names(void **state)
+TEST_ON(struct node_rig *rig, media_profiles_keep_their_names)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=1", "nvidia.com/mig-1g.6gb=3 nvidia.com/mig-1g.6gb.me=1");
     describe(rig);
     assert_int_equal(rig->made->n_instances, 4);
@@ -107,9 +102,8 @@ static void media_profiles_keep_their_names(void **state)
     assert_int_equal(rig->made->layout, SL_LAYOUT_INFERRED);
 }
 
-static void as_many_gpus_are_partitioned_as_a_node_may_have(void **state)
+TEST_ON(struct node_rig *rig, as_many_gpus_are_partitioned_as_a_node_may_have)
 {
-    struct node_rig *rig = *state;
     for (int n = SL_NODE_DEVICES_MAX - 1; n <= SL_NODE_DEVICES_MAX + 1; n++) {
         char labels[256];
         char allocatable[64];
@@ -125,7 +119,7 @@ static void as_many_gpus_are_partitioned_as_a_node_may_have(void **state)
     assert_int_equal(rig->made->n_instances, 63);
 }
 
-static const struct CMUnitTest tests[] = {
+static const struct node_row rows[] = {
     MADE(single_is_of_the_board_that_has_the_profile,
          "nvidia.com/gpu.product=NVIDIA-A100-PG509-200-MIG-3g.20gb nvidia.com/gpu.count=4 "
          "nvidia.com/gpu.memory=19968 nvidia.com/mig.strategy=single",
@@ -186,17 +180,9 @@ static const struct CMUnitTest tests[] = {
          "nvidia.com/mig-9g.99gb=2", "unknown\nnvidia.com/mig-9g.99gb mig 2 off\n"),
     MADE(unknown_profiles_are_schedulable_by_count, "", "nvidia.com/mig-1g.5gb=2",
          "unknown\nnvidia.com/mig-1g.5gb mig 2 off\n"),
-    TEST(single_with_full_gpus_has_one_layout),
-    TEST(single_is_of_the_board_that_has_the_profile),
-    TEST(instances_of_thor_are_known_and_their_memory_is_not),
-    TEST(mixed_profiles_that_fill_each_gpu_alike_have_one_layout),
-    TEST(mixed_on_one_gpu_has_one_layout_with_legal_placements),
-    TEST(whole_and_partitioned_gpus_are_too_many_together),
-    TEST(media_profiles_keep_their_names),
-    TEST(as_many_gpus_are_partitioned_as_a_node_may_have),
 };
 
-int main(void)
+TEST_ON_EACH(struct node_rig *rig, a_node_is_made_of, rows)
 {
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_row(rig, row);
 }

@@ -15,17 +15,17 @@ static void pool_is(struct node_rig *rig, const char *resource, int64_t memory_m
     assert_int_equal(n->pool[p].one_each, one_each);
 }
 
-static void a_whole_gpu_has_the_memory_of_the_label(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, a_whole_gpu_has_the_memory_of_the_label)
 {
-    struct node_rig *rig = *state;
     given(rig, T4, "nvidia.com/gpu=2");
     pool_is(rig, "nvidia.com/gpu", 15360, false, false);
     assert_int_equal(sl_node_unit_mib(rig->made, 0, 1, -1), 15360);
 }
 
-static void memory_is_read_in_mib_in_bytes_or_with_a_unit(void **state)
+TEST_ON(struct node_rig *rig, memory_is_read_in_mib_in_bytes_or_with_a_unit)
 {
-    struct node_rig *rig = *state;
     static const struct {
         const char *label;
         int64_t mib;
@@ -72,9 +72,8 @@ static void memory_is_read_in_mib_in_bytes_or_with_a_unit(void **state)
     }
 }
 
-static void memory_that_the_product_cannot_have_is_not_believed(void **state)
+TEST_ON(struct node_rig *rig, memory_that_the_product_cannot_have_is_not_believed)
 {
-    struct node_rig *rig = *state;
     given(rig, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB nvidia.com/gpu.memory=640GB",
           "nvidia.com/gpu=8"); /* of all eight */
     assert_int_equal(make(rig)->device[0].memory_mib, 81920);
@@ -99,13 +98,12 @@ static void memory_that_the_product_cannot_have_is_not_believed(void **state)
 }
 
 /* Drivers round the names of profiles; whoever labels a GPU may keep some of it back. */
-static void memory_near_that_of_the_profile_is_believed(void **state)
+TEST_ON(struct node_rig *rig, memory_near_that_of_the_profile_is_believed)
 {
     static const struct {
         int64_t label;
         bool good;
     } rows[] = {{6451, true}, {6452, false}, {768, true}, {767, false}};
-    struct node_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char labels[160];
         (void)snprintf(labels, sizeof(labels), A30 "nvidia.com/mig-1g.6gb.memory=%lld",
@@ -119,9 +117,8 @@ static void memory_near_that_of_the_profile_is_believed(void **state)
                         "what such an instance has, ignored");
 }
 
-static void annotated_memory_beyond_all_gpus_is_a_problem(void **state)
+TEST_ON(struct node_rig *rig, annotated_memory_beyond_all_gpus_is_a_problem)
 {
-    struct node_rig *rig = *state;
     given(rig, T4, "nvidia.com/gpu=1");
     struct sl_device_facts *only = device(rig, 0, NULL);
     only->memory_mib = INT64_C(12884901888); /* bytes */
@@ -131,9 +128,8 @@ static void annotated_memory_beyond_all_gpus_is_a_problem(void **state)
     assert_non_null(strstr(rig->made->problem, "more than any GPU has"));
 }
 
-static void a_part_of_an_unknown_number_of_parts_is_unknown(void **state)
+TEST_ON(struct node_rig *rig, a_part_of_an_unknown_number_of_parts_is_unknown)
 {
-    struct node_rig *rig = *state;
     const char *labels = T4 "nvidia.com/gpu.count=3 nvidia.com/gpu.sharing-strategy=mps ";
     given(rig, labels, "nvidia.com/gpu=8");
     pool_is(rig, "nvidia.com/gpu", 0, true, true);
@@ -143,18 +139,16 @@ static void a_part_of_an_unknown_number_of_parts_is_unknown(void **state)
     assert_int_equal(rig->made->pool[0].total_mib, 15360); /* there is one GPU at least */
 }
 
-static void an_instance_has_the_memory_of_its_label_else_what_its_driver_leaves(void **state)
+TEST_ON(struct node_rig *rig, an_instance_has_the_memory_of_its_label_else_what_its_driver_leaves)
 {
-    struct node_rig *rig = *state;
     given(rig, A100 "nvidia.com/gpu.count=1 nvidia.com/mig-1g.5gb.memory=4864",
           "nvidia.com/mig-1g.5gb=3 nvidia.com/mig-2g.10gb=1");
     pool_is(rig, "nvidia.com/mig-1g.5gb", 4864, false, false);
     pool_is(rig, "nvidia.com/mig-2g.10gb", 9856, false, false);
 }
 
-static void under_strategy_single_the_label_is_of_an_instance(void **state)
+TEST_ON(struct node_rig *rig, under_strategy_single_the_label_is_of_an_instance)
 {
-    struct node_rig *rig = *state;
     given(rig,
           "nvidia.com/gpu.product=NVIDIA-A30-MIG-1g.6gb nvidia.com/gpu.memory=5952 "
           "nvidia.com/mig.strategy=single",
@@ -164,9 +158,8 @@ static void under_strategy_single_the_label_is_of_an_instance(void **state)
     assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, 0), 5952);
 }
 
-static void under_mps_each_replica_has_its_part_and_a_request_is_for_one(void **state)
+TEST_ON(struct node_rig *rig, under_mps_each_replica_has_its_part_and_a_request_is_for_one)
 {
-    struct node_rig *rig = *state;
     given(rig,
           T4 "nvidia.com/gpu.count=2 nvidia.com/gpu.replicas=4 nvidia.com/gpu.sharing-strategy=mps",
           "nvidia.com/gpu=8");
@@ -174,9 +167,8 @@ static void under_mps_each_replica_has_its_part_and_a_request_is_for_one(void **
     assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, -1), 3840);
 }
 
-static void time_slicing_shows_every_replica_all_memory(void **state)
+TEST_ON(struct node_rig *rig, time_slicing_shows_every_replica_all_memory)
 {
-    struct node_rig *rig = *state;
     given(rig,
           T4 "nvidia.com/gpu.count=2 nvidia.com/gpu.replicas=4 "
              "nvidia.com/gpu.sharing-strategy=time-slicing",
@@ -185,9 +177,8 @@ static void time_slicing_shows_every_replica_all_memory(void **state)
     assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, -1), 15360);
 }
 
-static void the_plugins_setting_is_told_by_a_label_or_an_annotation(void **state)
+TEST_ON(struct node_rig *rig, the_plugins_setting_is_told_by_a_label_or_an_annotation)
 {
-    struct node_rig *rig = *state;
     const char *labels = T4 "nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=4 "
                             "nvidia.com/gpu.sharing-strategy=time-slicing";
     given(rig, labels, "nvidia.com/gpu=4");
@@ -210,9 +201,8 @@ static void the_plugins_setting_is_told_by_a_label_or_an_annotation(void **state
     pool_is(rig, "nvidia.com/gpu", 0, false, false); /* nothing is shared there */
 }
 
-static void replicas_known_by_counts_have_the_memory_of_all_gpus(void **state)
+TEST_ON(struct node_rig *rig, replicas_known_by_counts_have_the_memory_of_all_gpus)
 {
-    struct node_rig *rig = *state;
     /* which of the GPUs are shared is open */
     given(rig,
           T4 "nvidia.com/gpu.count=4 nvidia.com/gpu.replicas=4 "
@@ -227,7 +217,7 @@ static void replicas_known_by_counts_have_the_memory_of_all_gpus(void **state)
 
 /* Feature discovery says replicas=1 until it knows better, also where the plugin gives replicas the
  * name of GPUs. */
-static void units_too_many_for_gpus_are_replicas_of_an_unknown_number(void **state)
+TEST_ON(struct node_rig *rig, units_too_many_for_gpus_are_replicas_of_an_unknown_number)
 {
     const char *const a10g = "nvidia.com/gpu.product=NVIDIA-A10G nvidia.com/gpu.memory=23028 ";
     static const struct {
@@ -245,7 +235,6 @@ static void units_too_many_for_gpus_are_replicas_of_an_unknown_number(void **sta
         {"nvidia.com/gpu.count=32", "nvidia.com/gpu=32", 0}, /* so the labels say */
         {"", "nvidia.com/gpu=50", 0},
     };
-    struct node_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char labels[256];
         (void)snprintf(labels, sizeof(labels), "%s%s", a10g, rows[i].labels);
@@ -261,9 +250,8 @@ static void units_too_many_for_gpus_are_replicas_of_an_unknown_number(void **sta
 }
 
 /* An annotation names the GPUs, or their instances, whatever the labels count. */
-static void units_that_an_annotation_names_are_no_replicas(void **state)
+TEST_ON(struct node_rig *rig, units_that_an_annotation_names_are_no_replicas)
 {
-    struct node_rig *rig = *state;
     given(rig, T4 "nvidia.com/gpu.count=1", "nvidia.com/gpu=4");
     for (int i = 0; i < 4; i++) {
         (void)device(rig, i, NULL);
@@ -281,9 +269,8 @@ static void units_that_an_annotation_names_are_no_replicas(void **state)
           "annotated\nnvidia.com/gpu mig 1g.6gb 4 on\n0 mig 1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3\n");
 }
 
-static void shares_span_gpus_only_where_the_node_says_so(void **state)
+TEST_ON(struct node_rig *rig, shares_span_gpus_only_where_the_node_says_so)
 {
-    struct node_rig *rig = *state;
     given(rig, "", "aliyun.com/gpu-mem=32 aliyun.com/gpu-count=2");
     assert_false(make(rig)->pool[0].spans);
     given(rig, "sliced.dev/gpushare-several-gpus=true",
@@ -293,7 +280,7 @@ static void shares_span_gpus_only_where_the_node_says_so(void **state)
 
 /* ---- mig-manager ---- */
 
-static void a_configuration_that_allocatable_denies_is_not_believed(void **state)
+TEST_THAT(a_configuration_that_allocatable_denies_is_not_believed)
 {
     static const char *const labels[] = {
         A30 "nvidia.com/mig.config=all-2g.12gb",   /* another profile */
@@ -313,9 +300,8 @@ static void a_configuration_that_allocatable_denies_is_not_believed(void **state
     check(rig, "unknown\nnvidia.com/mig-1g.6gb mig 1g.6gb 7 off\n");
 }
 
-static void memory_of_an_instance_of_an_unknown_profile_is_not_known(void **state)
+TEST_ON(struct node_rig *rig, memory_of_an_instance_of_an_unknown_profile_is_not_known)
 {
-    struct node_rig *rig = *state;
     given(rig, "", "nvidia.com/mig-9g.9gb=1");
     device(rig, 0, "9g.9gb@0");
     const struct sl_node *node = make(rig);
@@ -323,9 +309,8 @@ static void memory_of_an_instance_of_an_unknown_profile_is_not_known(void **stat
     assert_int_equal(sl_memory_of_instance(node, 0), 0);
 }
 
-static void as_many_gpus_are_configured_as_the_label_counts(void **state)
+TEST_ON(struct node_rig *rig, as_many_gpus_are_configured_as_the_label_counts)
 {
-    struct node_rig *rig = *state;
     given(rig, A100 "nvidia.com/gpu.count=3 nvidia.com/mig.config=all-balanced",
           "nvidia.com/mig-1g.5gb=4 nvidia.com/mig-2g.10gb=2 nvidia.com/mig-3g.20gb=2");
     describe(rig);
@@ -336,7 +321,7 @@ static void as_many_gpus_are_configured_as_the_label_counts(void **state)
     assert_int_equal(rig->made->n_devices, 0);
 }
 
-static const struct CMUnitTest tests[] = {
+static const struct node_row rows[] = {
     MADE(a_balanced_configuration_tells_what_each_gpu_holds,
          A100 "nvidia.com/gpu.count=2 nvidia.com/mig.config=all-balanced "
               "nvidia.com/mig.config.state=success",
@@ -369,27 +354,9 @@ static const struct CMUnitTest tests[] = {
          "inferred\n"
          "nvidia.com/mig-4g.24gb mig 4g.24gb 1 on\n"
          "0 mig 4g.24gb@0\n"),
-    TEST(a_whole_gpu_has_the_memory_of_the_label),
-    TEST(memory_is_read_in_mib_in_bytes_or_with_a_unit),
-    TEST(memory_that_the_product_cannot_have_is_not_believed),
-    TEST(memory_near_that_of_the_profile_is_believed),
-    TEST(annotated_memory_beyond_all_gpus_is_a_problem),
-    TEST(a_part_of_an_unknown_number_of_parts_is_unknown),
-    TEST(an_instance_has_the_memory_of_its_label_else_what_its_driver_leaves),
-    TEST(under_strategy_single_the_label_is_of_an_instance),
-    TEST(under_mps_each_replica_has_its_part_and_a_request_is_for_one),
-    TEST(time_slicing_shows_every_replica_all_memory),
-    TEST(the_plugins_setting_is_told_by_a_label_or_an_annotation),
-    TEST(replicas_known_by_counts_have_the_memory_of_all_gpus),
-    TEST(units_too_many_for_gpus_are_replicas_of_an_unknown_number),
-    TEST(units_that_an_annotation_names_are_no_replicas),
-    TEST(shares_span_gpus_only_where_the_node_says_so),
-    TEST(a_configuration_that_allocatable_denies_is_not_believed),
-    TEST(memory_of_an_instance_of_an_unknown_profile_is_not_known),
-    TEST(as_many_gpus_are_configured_as_the_label_counts),
 };
 
-int main(void)
+TEST_ON_EACH(struct node_rig *rig, a_node_is_made_of, rows)
 {
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_row(rig, row);
 }

@@ -3,9 +3,10 @@
 
 #include "core/request/count.h"
 
-static void a_node_without_gpus_is_a_node(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, a_node_without_gpus_is_a_node)
 {
-    struct node_rig *rig = *state;
     given(rig, "kubernetes.io/arch=amd64", "cpu=8 memory=32Gi pods=110");
     check(rig, "unknown\n");
     assert_false(sl_node_has_gpus(rig->made));
@@ -15,9 +16,8 @@ static void a_node_without_gpus_is_a_node(void **state)
     assert_false(rig->made->dynamic_mig);
 }
 
-static void the_first_internal_address_is_kept(void **state)
+TEST_ON(struct node_rig *rig, the_first_internal_address_is_kept)
 {
-    struct node_rig *rig = *state;
     struct sl_address_facts second = {SL_STR("InternalIP"), SL_STR("fd00::7"), NULL};
     struct sl_address_facts first = {SL_STR("InternalIP"), SL_STR("10.0.0.7"), &second};
     struct sl_address_facts odd = {SL_STR("InternalIP"), SL_STR("10.0.0.1/@evil"), &first};
@@ -31,9 +31,8 @@ static void the_first_internal_address_is_kept(void **state)
     assert_null(make(rig)->address);
 }
 
-static void an_allocatable_beyond_all_counts_is_cut_and_one_below_zero_is_none(void **state)
+TEST_ON(struct node_rig *rig, an_allocatable_beyond_all_counts_is_cut_and_one_below_zero_is_none)
 {
-    struct node_rig *rig = *state;
     given(rig, "", "nvidia.com/gpu=-99999999999999999999 aliyun.com/gpu-mem=99999999999999999999");
     describe(rig);
     assert_int_equal(rig->made->n_pools, 1);
@@ -46,9 +45,8 @@ static void an_allocatable_beyond_all_counts_is_cut_and_one_below_zero_is_none(v
     assert_int_equal(rig->made->host.pods, -1);
 }
 
-static void a_long_problem_is_cut(void **state)
+TEST_ON(struct node_rig *rig, a_long_problem_is_cut)
 {
-    struct node_rig *rig = *state;
     char problem[600];
     memset(problem, 'x', sizeof(problem));
     rig->node.problem = (struct sl_str){problem, sizeof(problem)};
@@ -64,9 +62,8 @@ static void check_refused(struct node_rig *rig, enum sl_error_code code)
     assert_null(sl_node_new(&rig->node, NULL));
 }
 
-static void a_node_without_a_usable_name_is_an_error(void **state)
+TEST_ON(struct node_rig *rig, a_node_without_a_usable_name_is_an_error)
 {
-    struct node_rig *rig = *state;
     char text[254];
     memset(text, 'n', sizeof(text));
     rig->node.name = (struct sl_str){0};
@@ -77,9 +74,8 @@ static void a_node_without_a_usable_name_is_an_error(void **state)
     check_refused(rig, SL_ERR_FIELD);
 }
 
-static void the_most_of_everything_is_kept_and_one_more_is_an_error(void **state)
+TEST_ON(struct node_rig *rig, the_most_of_everything_is_kept_and_one_more_is_an_error)
 {
-    struct node_rig *rig = *state;
     char text[64];
     rig->node.labels = facts_pairs(&rig->facts, A100);
     for (int i = 0; i < SL_NODE_DEVICES_MAX; i++) {
@@ -101,9 +97,8 @@ static void the_most_of_everything_is_kept_and_one_more_is_an_error(void **state
     check_refused(rig, SL_ERR_LIMIT);
 }
 
-static void a_node_lives_in_memory_of_its_own_and_counts_references(void **state)
+TEST_ON(struct node_rig *rig, a_node_lives_in_memory_of_its_own_and_counts_references)
 {
-    struct node_rig *rig = *state;
     given(rig, T4, "nvidia.com/gpu=1");
     struct sl_device_facts *d = device(rig, 0, NULL);
     d->uuid = facts_text(&rig->facts, "GPU-1", 5);
@@ -145,9 +140,8 @@ static void check_texts(const struct sl_node *a, const struct sl_node *b)
     }
 }
 
-static void marks_are_made_on_a_copy_that_stands_alone(void **state)
+TEST_ON(struct node_rig *rig, marks_are_made_on_a_copy_that_stands_alone)
 {
-    struct node_rig *rig = *state;
     struct sl_taint_facts taint = {.key = SL_STR("gpu"), .effect = SL_STR("NoSchedule")};
     static const int16_t first[] = {0, 7};
     given(rig, A30 "zone=a", "nvidia.com/gpu=3 nvidia.com/mig-9g.9gb=1");
@@ -177,32 +171,22 @@ static void marks_are_made_on_a_copy_that_stands_alone(void **state)
     assert_true(marked->device[1].healthy);
 }
 
-static void layouts_have_names(void **state)
+TEST_THAT(layouts_have_names)
 {
-    (void)state;
     assert_string_equal(sl_layout_name(SL_LAYOUT_UNKNOWN), "unknown");
     assert_string_equal(sl_layout_name(SL_LAYOUT_ANNOTATED), "annotated");
     assert_string_equal(sl_layout_name((enum sl_layout)(SL_LAYOUT_ANNOTATED + 1)), "unknown");
 }
 
-static const struct CMUnitTest tests[] = {
+static const struct node_row rows[] = {
     MADE(an_allocatable_that_is_no_count_is_a_problem, "",
          "nvidia.com/gpu=1500m aliyun.com/gpu-mem=-3 nvidia.com/mig-1g.6gb=many",
          "unknown\n! allocatable[nvidia.com/gpu]: \"1500m\" is not a whole number; "
          "allocatable[aliyun.com/gpu-mem]: \"-3\" is not a whole number; "
          "allocatable[nvidia.com/mig-1g.6gb]: \"many\" is not a whole number\n"),
-    TEST(a_node_without_gpus_is_a_node),
-    TEST(the_first_internal_address_is_kept),
-    TEST(an_allocatable_beyond_all_counts_is_cut_and_one_below_zero_is_none),
-    TEST(a_long_problem_is_cut),
-    TEST(a_node_without_a_usable_name_is_an_error),
-    TEST(the_most_of_everything_is_kept_and_one_more_is_an_error),
-    TEST(a_node_lives_in_memory_of_its_own_and_counts_references),
-    TEST(marks_are_made_on_a_copy_that_stands_alone),
-    TEST(layouts_have_names),
 };
 
-int main(void)
+TEST_ON_EACH(struct node_rig *rig, a_node_is_made_of, rows)
 {
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_row(rig, row);
 }

@@ -3,9 +3,10 @@
 
 #define MPS A100 "nos.nebuly.com/gpu-partitioning=mps "
 
-static void what_nos_reports_is_free_and_used_together(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, what_nos_reports_is_free_and_used_together)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=3 nos.nebuly.com/gpu-partitioning=mig",
           "nvidia.com/gpu=1 nvidia.com/mig-1g.6gb=4 nvidia.com/mig-2g.12gb=1");
     rig->node.annotations = facts_pairs(&rig->facts, "nos.nebuly.com/status-gpu-0-1g.6gb-free=1 "
@@ -32,9 +33,8 @@ static void what_nos_reports_is_free_and_used_together(void **state)
     }
 }
 
-static void nos_reports_that_allocatable_denies_are_counts(void **state)
+TEST_ON(struct node_rig *rig, nos_reports_that_allocatable_denies_are_counts)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=1", "nvidia.com/mig-1g.6gb=3");
     rig->node.annotations = facts_pairs(&rig->facts, "nos.nebuly.com/status-gpu-0-1g.6gb-free=4");
     check(rig, "annotated\nnvidia.com/mig-1g.6gb mig 1g.6gb 3 off\n0 mig\n"
@@ -44,9 +44,8 @@ static void nos_reports_that_allocatable_denies_are_counts(void **state)
     assert_string_equal(rig->made->problem, "nos reports too many instances on one GPU");
 }
 
-static void slices_reported_free_or_used_are_those_of_their_gpu(void **state)
+TEST_ON(struct node_rig *rig, slices_reported_free_or_used_are_those_of_their_gpu)
 {
-    struct node_rig *rig = *state;
     given(rig, MPS "nvidia.com/gpu.count=2", "nvidia.com/gpu-10gb=6 nvidia.com/gpu-20gb=1");
     rig->node.annotations = facts_pairs(&rig->facts, "nos.nebuly.com/status-gpu-1-10gb-free=4 "
                                                      "nos.nebuly.com/status-gpu-0-10gb-free=1 "
@@ -59,9 +58,8 @@ static void slices_reported_free_or_used_are_those_of_their_gpu(void **state)
     assert_false(rig->made->instance[2].in_use);
 }
 
-static void slice_has_the_memory_of_its_name_and_goes_one_to_a_request(void **state)
+TEST_ON(struct node_rig *rig, slice_has_the_memory_of_its_name_and_goes_one_to_a_request)
 {
-    struct node_rig *rig = *state;
     given(rig, "", "nvidia.com/gpu-10gb=6");
     check(rig, "unknown\nnvidia.com/gpu-10gb replica 6 off\n");
     const struct sl_pool *pool = &rig->made->pool[0];
@@ -69,17 +67,15 @@ static void slice_has_the_memory_of_its_name_and_goes_one_to_a_request(void **st
     assert_true(pool->slices && pool->equal_memory && pool->one_each);
 }
 
-static void slices_are_counted_where_nobody_says_which_gpu_has_them(void **state)
+TEST_ON(struct node_rig *rig, slices_are_counted_where_nobody_says_which_gpu_has_them)
 {
-    struct node_rig *rig = *state;
     given(rig, A100 "nvidia.com/gpu.count=1", "nvidia.com/gpu-10gb=4 nvidia.com/gpu=1");
     check(rig, "unknown\nnvidia.com/gpu whole 1 off\nnvidia.com/gpu-10gb replica 4 off\n");
     assert_int_equal(rig->made->pool[1].total_mib, 0); /* each has its own, so no sum binds them */
 }
 
-static void dynamic_partitioning_is_said_by_labels_or_an_annotation(void **state)
+TEST_ON(struct node_rig *rig, dynamic_partitioning_is_said_by_labels_or_an_annotation)
 {
-    struct node_rig *rig = *state;
     given(rig, "sliced.dev/partitioning=dynamic", "");
     assert_true(make(rig)->dynamic_mig);
     given(rig, "sliced.dev/partitioning=static nos.nebuly.com/gpu-partitioning=mps", "");
@@ -88,9 +84,8 @@ static void dynamic_partitioning_is_said_by_labels_or_an_annotation(void **state
     assert_true(make(rig)->dynamic_mig);
 }
 
-static void a_dynamic_node_shows_the_gpus_that_wait_to_be_cut(void **state)
+TEST_ON(struct node_rig *rig, a_dynamic_node_shows_the_gpus_that_wait_to_be_cut)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=2 nos.nebuly.com/gpu-partitioning=mig",
           "nvidia.com/gpu=0");
     check(rig, "inferred\n0 mig\n1 mig\n");
@@ -99,7 +94,7 @@ static void a_dynamic_node_shows_the_gpus_that_wait_to_be_cut(void **state)
     check(rig, "unknown\n");
 }
 
-static const struct CMUnitTest tests[] = {
+static const struct node_row rows[] = {
     REPORTED(gpus_that_nos_has_not_cut_yet_are_not_whole_when_none_is_allocatable,
              A30 "nvidia.com/gpu.count=2", "nvidia.com/gpu=0 nvidia.com/mig-1g.6gb=1",
              "nos.nebuly.com/status-gpu-0-1g.6gb-free=1 "
@@ -152,16 +147,9 @@ static const struct CMUnitTest tests[] = {
             "! nvidia.com/gpu: 2 allocatable, instances known for it: 0; "
             "instances: 1 described that are not allocatable\n",
             "5gb 5gb"),
-    TEST(what_nos_reports_is_free_and_used_together),
-    TEST(nos_reports_that_allocatable_denies_are_counts),
-    TEST(slices_reported_free_or_used_are_those_of_their_gpu),
-    TEST(slice_has_the_memory_of_its_name_and_goes_one_to_a_request),
-    TEST(slices_are_counted_where_nobody_says_which_gpu_has_them),
-    TEST(dynamic_partitioning_is_said_by_labels_or_an_annotation),
-    TEST(a_dynamic_node_shows_the_gpus_that_wait_to_be_cut),
 };
 
-int main(void)
+TEST_ON_EACH(struct node_rig *rig, a_node_is_made_of, rows)
 {
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_row(rig, row);
 }

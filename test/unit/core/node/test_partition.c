@@ -10,9 +10,10 @@ static void annotations(struct node_rig *rig, const char *text)
 
 static const struct sl_label chosen[] = {{"sliced.dev/partitioning", "dynamic"}, {"pool", "a"}};
 
-static void a_node_has_no_actuator_unless_the_rule_selects_it(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, a_node_has_no_actuator_unless_the_rule_selects_it)
 {
-    struct node_rig *rig = *state;
     struct sl_actuator_rule rule = {.selector = chosen, .n_selector = 2};
     given(rig, "sliced.dev/partitioning=dynamic pool=a", "");
     assert_int_equal(sl_actuator_of(&rule, &rig->node), SL_ACTUATOR_NONE);
@@ -28,7 +29,7 @@ static void a_node_has_no_actuator_unless_the_rule_selects_it(void **state)
     assert_int_equal(sl_actuator_of(&rule, &rig->node), SL_ACTUATOR_MIG_MANAGER);
 }
 
-static void the_actuator_is_the_one_configured_or_the_one_of_the_nodes_label(void **state)
+TEST_ON(struct node_rig *rig, the_actuator_is_the_one_configured_or_the_one_of_the_nodes_label)
 {
     static const struct {
         enum sl_actuator_choice choice;
@@ -43,7 +44,6 @@ static void the_actuator_is_the_one_configured_or_the_one_of_the_nodes_label(voi
         {SL_CHOOSE_NOS, "", "nos-mig"},
         {SL_CHOOSE_NOS, "nos.nebuly.com/gpu-partitioning=mps", "nos-mps"},
     };
-    struct node_rig *rig = *state;
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct sl_actuator_rule rule = {.enabled = true, .choice = rows[i].choice};
         given(rig, rows[i].labels, "");
@@ -52,7 +52,7 @@ static void the_actuator_is_the_one_configured_or_the_one_of_the_nodes_label(voi
     assert_string_equal(sl_actuator_name(SL_ACTUATOR_NONE), "none");
 }
 
-static void a_node_is_repartitioned_on_demand_by_an_actuator_that_makes_mig_instances(void **state)
+TEST_THAT(a_node_is_repartitioned_on_demand_by_an_actuator_that_makes_mig_instances)
 {
     struct node_rig *rig = *state;
     rig->node.actuator = SL_ACTUATOR_MIG_MANAGER;
@@ -63,9 +63,8 @@ static void a_node_is_repartitioned_on_demand_by_an_actuator_that_makes_mig_inst
 
 /* ---- what the agent says ---- */
 
-static void only_the_mig_manager_makes_gpus_whole(void **state)
+TEST_ON(struct node_rig *rig, only_the_mig_manager_makes_gpus_whole)
 {
-    struct node_rig *rig = *state;
     rig->node.mig_mode = true;
     rig->node.actuator = SL_ACTUATOR_MIG_MANAGER;
     assert_true(make(rig)->partition.mig_mode);
@@ -73,7 +72,7 @@ static void only_the_mig_manager_makes_gpus_whole(void **state)
     assert_false(make(rig)->partition.mig_mode);
 }
 
-static void the_mig_manager_speaks_by_labels(void **state)
+TEST_THAT(the_mig_manager_speaks_by_labels)
 {
     struct node_rig *rig = *state;
     rig->node.actuator = SL_ACTUATOR_MIG_MANAGER;
@@ -92,7 +91,7 @@ static void the_mig_manager_speaks_by_labels(void **state)
     assert_false(partition->single);
 }
 
-static void nos_agents_speak_by_annotations(void **state)
+TEST_THAT(nos_agents_speak_by_annotations)
 {
     struct node_rig *rig = *state;
     rig->node.actuator = SL_ACTUATOR_NOS_MIG;
@@ -106,9 +105,8 @@ static void nos_agents_speak_by_annotations(void **state)
     assert_int_equal(partition->state, SL_PARTITION_NONE);
 }
 
-static void under_strategy_single_the_count_is_of_gpus_only_while_they_are_whole(void **state)
+TEST_ON(struct node_rig *rig, under_strategy_single_the_count_is_of_gpus_only_while_they_are_whole)
 {
-    struct node_rig *rig = *state;
     given(rig,
           "nvidia.com/gpu.product=NVIDIA-A30 nvidia.com/mig.strategy=single "
           "nvidia.com/gpu.count=2",
@@ -122,7 +120,7 @@ static void under_strategy_single_the_count_is_of_gpus_only_while_they_are_whole
     assert_int_equal(make(rig)->partition.n_gpus, 0);
 }
 
-static void each_state_of_the_mig_manager_is_known_and_any_other_text_is_none(void **state)
+TEST_THAT(each_state_of_the_mig_manager_is_known_and_any_other_text_is_none)
 {
     static const char *const texts[] = {"none", "pending", "rebooting", "success", "failed"};
     struct node_rig *rig = *state;
@@ -137,9 +135,8 @@ static void each_state_of_the_mig_manager_is_known_and_any_other_text_is_none(vo
     assert_int_equal(make(rig)->partition.state, SL_PARTITION_NONE);
 }
 
-static void nos_tells_which_instances_are_in_use_and_not_where_they_stand(void **state)
+TEST_ON(struct node_rig *rig, nos_tells_which_instances_are_in_use_and_not_where_they_stand)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=1 nos.nebuly.com/gpu-partitioning=mig",
           "nvidia.com/mig-1g.6gb=2 nvidia.com/mig-2g.12gb=1");
     annotations(rig, "nos.nebuly.com/status-gpu-0-1g.6gb-free=1 "
@@ -155,9 +152,8 @@ static void nos_tells_which_instances_are_in_use_and_not_where_they_stand(void *
     assert_int_equal(in_use, 2);
 }
 
-static void a_start_is_guessed_unless_the_annotation_tells_it(void **state)
+TEST_ON(struct node_rig *rig, a_start_is_guessed_unless_the_annotation_tells_it)
 {
-    struct node_rig *rig = *state;
     given(rig, A30, "nvidia.com/mig-1g.6gb=2");
     device(rig, 0, "1g.6gb@3 1g.6gb");
     make(rig);
@@ -182,16 +178,15 @@ static bool is_cut(struct node_rig *rig, enum sl_actuator actuator, const char *
     return sl_node_is_cut(make(rig));
 }
 
-static void the_annotation_says_that_a_cut_is_under_way(void **state)
+TEST_ON(struct node_rig *rig, the_annotation_says_that_a_cut_is_under_way)
 {
-    struct node_rig *rig = *state;
     assert_false(is_cut(rig, SL_ACTUATOR_MIG_MANAGER, "pending"));
     annotations(rig, "sliced.dev/cut=sliced-1-1");
     assert_true(is_cut(rig, SL_ACTUATOR_MIG_MANAGER, "success"));
     assert_true(is_cut(rig, SL_ACTUATOR_NOS_MIG, "x"));
 }
 
-static void a_cut_that_nobody_follows_any_more_counts_while_the_mig_manager_is_at_it(void **state)
+TEST_THAT(a_cut_that_nobody_follows_any_more_counts_while_the_mig_manager_is_at_it)
 {
     struct node_rig *rig = *state;
     annotations(rig, "sliced.dev/cut=sliced-1-1");
@@ -202,9 +197,8 @@ static void a_cut_that_nobody_follows_any_more_counts_while_the_mig_manager_is_a
     assert_false(is_cut(rig, SL_ACTUATOR_NONE, "x"));
 }
 
-static void it_counts_while_nos_agent_has_not_answered(void **state)
+TEST_ON(struct node_rig *rig, it_counts_while_nos_agent_has_not_answered)
 {
-    struct node_rig *rig = *state;
     annotations(rig, "sliced.dev/cut=sliced-1-1 nos.nebuly.com/spec-partitioning-plan=sliced-1-1 "
                      "nos.nebuly.com/status-partitioning-plan=8");
     assert_true(is_cut(rig, SL_ACTUATOR_NONE, "x"));
@@ -219,9 +213,8 @@ static void it_counts_while_nos_agent_has_not_answered(void **state)
 
 /* ---- lies ---- */
 
-static void texts_that_are_too_long_count_as_absent(void **state)
+TEST_ON(struct node_rig *rig, texts_that_are_too_long_count_as_absent)
 {
-    struct node_rig *rig = *state;
     char text[512] = "sliced.dev/cut=";
     memset(text + strlen(text), 'x', SL_PARTITION_TEXT_MAX);
     rig->node.actuator = SL_ACTUATOR_NOS_MIG;
@@ -242,20 +235,18 @@ static void texts_that_are_too_long_count_as_absent(void **state)
     assert_null(make(rig)->partition.cut_text);
 }
 
-static void an_empty_text_counts_as_absent(void **state)
+TEST_ON(struct node_rig *rig, an_empty_text_counts_as_absent)
 {
-    struct node_rig *rig = *state;
     annotations(rig, "sliced.dev/cut= nos.nebuly.com/status-partitioning-plan=");
     assert_false(is_cut(rig, SL_ACTUATOR_NOS_MIG, ""));
     assert_null(rig->made->partition.cut);
     assert_null(rig->made->partition.applied);
 }
 
-static void a_count_that_no_node_has_is_unknown(void **state)
+TEST_ON(struct node_rig *rig, a_count_that_no_node_has_is_unknown)
 {
     static const char *const counts[] = {
         "65", "9223372036854775807", "99999999999999999999", "-1", "0", "x"};
-    struct node_rig *rig = *state;
     char labels[128];
     for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         (void)snprintf(labels, sizeof(labels), "nvidia.com/gpu.count=%s", counts[i]);
@@ -266,9 +257,8 @@ static void a_count_that_no_node_has_is_unknown(void **state)
     assert_int_equal(make(rig)->partition.n_gpus, 64);
 }
 
-static void reports_of_more_instances_in_use_than_fit_are_a_problem_and_no_more(void **state)
+TEST_ON(struct node_rig *rig, reports_of_more_instances_in_use_than_fit_are_a_problem_and_no_more)
 {
-    struct node_rig *rig = *state;
     rig->node.actuator = SL_ACTUATOR_NOS_MIG;
     given(rig, A30 "nvidia.com/gpu.count=1", "nvidia.com/mig-2g.12gb=2");
     annotations(rig, "nos.nebuly.com/status-gpu-0-2g.12gb-used=2 "
@@ -281,28 +271,4 @@ static void reports_of_more_instances_in_use_than_fit_are_a_problem_and_no_more(
     make(rig);
     assert_string_equal(rig->made->problem, "nos reports too many instances on one GPU");
     assert_int_equal(rig->made->pool[0].capacity, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_node_has_no_actuator_unless_the_rule_selects_it),
-        TEST(the_actuator_is_the_one_configured_or_the_one_of_the_nodes_label),
-        TEST(a_node_is_repartitioned_on_demand_by_an_actuator_that_makes_mig_instances),
-        TEST(only_the_mig_manager_makes_gpus_whole),
-        TEST(the_mig_manager_speaks_by_labels),
-        TEST(nos_agents_speak_by_annotations),
-        TEST(under_strategy_single_the_count_is_of_gpus_only_while_they_are_whole),
-        TEST(each_state_of_the_mig_manager_is_known_and_any_other_text_is_none),
-        TEST(nos_tells_which_instances_are_in_use_and_not_where_they_stand),
-        TEST(a_start_is_guessed_unless_the_annotation_tells_it),
-        TEST(the_annotation_says_that_a_cut_is_under_way),
-        TEST(it_counts_while_nos_agent_has_not_answered),
-        TEST(a_cut_that_nobody_follows_any_more_counts_while_the_mig_manager_is_at_it),
-        TEST(texts_that_are_too_long_count_as_absent),
-        TEST(an_empty_text_counts_as_absent),
-        TEST(a_count_that_no_node_has_is_unknown),
-        TEST(reports_of_more_instances_in_use_than_fit_are_a_problem_and_no_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,9 +175,10 @@ static void check_absent(const struct sl_node *node)
     }
 }
 
-static void whatever_a_node_says_what_is_made_of_it_adds_up(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, whatever_a_node_says_what_is_made_of_it_adds_up)
 {
-    struct node_rig *rig = *state;
     uint32_t seed = 3;
     unsigned layouts[3] = {0};
     unsigned absent = 0;
@@ -205,9 +206,8 @@ static void whatever_a_node_says_what_is_made_of_it_adds_up(void **state)
 /* ---- marks ---- */
 
 /* Marks of some devices, and of some that are not there. */
-static void marked_devices_are_unhealthy_and_all_others_as_the_node_says(void **state)
+TEST_ON(struct node_rig *rig, marked_devices_are_unhealthy_and_all_others_as_the_node_says)
 {
-    struct node_rig *rig = *state;
     uint32_t seed = 4;
     for (unsigned round = 0; round < 500; round++) {
         sl_arena_reset(&rig->facts.arena);
@@ -269,11 +269,10 @@ static bool fit_together(const struct sl_mig_model *model, const struct sl_mig_l
     return true;
 }
 
-static void instances_get_starts_together_or_the_node_has_a_problem(void **state)
+TEST_ON(struct node_rig *rig, instances_get_starts_together_or_the_node_has_a_problem)
 {
     static const char *const names[] = {"1g.6gb", "2g.12gb", "4g.24gb"};
     const struct sl_mig_model *a30 = sl_mig_model_find(SL_STR("NVIDIA-A30"), 24576);
-    struct node_rig *rig = *state;
     uint32_t seed = 5;
     unsigned fitting = 0;
     for (unsigned round = 0; round < 1000; round++) {
@@ -314,10 +313,9 @@ static void instances_get_starts_together_or_the_node_has_a_problem(void **state
 /* ---- the site ---- */
 
 /* Whatever a pod's constraints can ask about a node shows in its digest. */
-static void nodes_of_other_labels_or_taints_have_other_digests(void **state)
+TEST_ON(struct node_rig *rig, nodes_of_other_labels_or_taints_have_other_digests)
 {
     static const char *const own[] = {"kubernetes.io/hostname=a", "kubernetes.io/hostname=b"};
-    struct node_rig *rig = *state;
     uint32_t seed = 6;
     for (unsigned round = 0; round < 500; round++) {
         uint64_t digest[2];
@@ -348,25 +346,12 @@ static void nodes_of_other_labels_or_taints_have_other_digests(void **state)
     }
 }
 
-static void names_of_nodes_and_preferences_leave_the_digest_as_it_is(void **state)
+TEST_ON(struct node_rig *rig, names_of_nodes_and_preferences_leave_the_digest_as_it_is)
 {
-    struct node_rig *rig = *state;
     struct sl_taint_facts soft = {.key = SL_STR("gpu"), .effect = SL_STR("PreferNoSchedule")};
     given(rig, "a=1 kubernetes.io/hostname=n1 z=1", "nvidia.com/gpu=1");
     uint64_t digest = make(rig)->site_digest;
     given(rig, "a=1 kubernetes.io/hostname=n2 z=1", "nvidia.com/gpu=1");
     rig->node.taints = &soft;
     assert_true(make(rig)->site_digest == digest);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(whatever_a_node_says_what_is_made_of_it_adds_up),
-        TEST(marked_devices_are_unhealthy_and_all_others_as_the_node_says),
-        TEST(instances_get_starts_together_or_the_node_has_a_problem),
-        TEST(nodes_of_other_labels_or_taints_have_other_digests),
-        TEST(names_of_nodes_and_preferences_leave_the_digest_as_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

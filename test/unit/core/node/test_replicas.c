@@ -1,9 +1,10 @@
 /* Replicas of GPUs and of instances: how many there are of each. */
 #include "node_rig.h"
 
-static void replicas_that_no_number_of_gpus_explains_name_none(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, replicas_that_no_number_of_gpus_explains_name_none)
 {
-    struct node_rig *rig = *state;
     const char *labels[] = {
         T4 "nvidia.com/gpu.replicas=1", /* how many GPUs is not said */
         T4 "nvidia.com/gpu.replicas=0",
@@ -24,9 +25,8 @@ static void replicas_that_no_number_of_gpus_explains_name_none(void **state)
     }
 }
 
-static void annotated_replicas_spread_evenly_or_not_at_all(void **state)
+TEST_ON(struct node_rig *rig, annotated_replicas_spread_evenly_or_not_at_all)
 {
-    struct node_rig *rig = *state;
     device(rig, 0, NULL);
     device(rig, 1, NULL);
     given(rig, T4 "nvidia.com/gpu.replicas=4", "nvidia.com/gpu=8");
@@ -44,9 +44,8 @@ static void annotated_replicas_spread_evenly_or_not_at_all(void **state)
     check(rig, "annotated\nnvidia.com/gpu.shared replica 7x7 on\n0 whole sick\n1 whole\n");
 }
 
-static void replicas_of_healthy_gpus_are_told_when_all_do_not_divide_them(void **state)
+TEST_ON(struct node_rig *rig, replicas_of_healthy_gpus_are_told_when_all_do_not_divide_them)
 {
-    struct node_rig *rig = *state;
     given(rig, "", "nvidia.com/gpu.shared=4");
     device(rig, 0, NULL);
     device(rig, 1, NULL);
@@ -54,18 +53,16 @@ static void replicas_of_healthy_gpus_are_told_when_all_do_not_divide_them(void *
     check(rig, "annotated\nnvidia.com/gpu.shared replica 4x2 on\n0 whole\n1 whole\n2 whole sick\n");
 }
 
-static void two_replicas_of_an_instance_are_replicas(void **state)
+TEST_ON(struct node_rig *rig, two_replicas_of_an_instance_are_replicas)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/mig-1g.6gb.replicas=2", "nvidia.com/mig-1g.6gb=8");
     assert_int_equal(make(rig)->pool[0].kind, SL_KIND_REPLICA);
     given(rig, A30 "nvidia.com/mig-1g.6gb.replicas=1", "nvidia.com/mig-1g.6gb=8");
     assert_int_equal(make(rig)->pool[0].kind, SL_KIND_MIG);
 }
 
-static void twin_is_found_whatever_stands_before_it(void **state)
+TEST_ON(struct node_rig *rig, twin_is_found_whatever_stands_before_it)
 {
-    struct node_rig *rig = *state;
     given(rig, T4 "nvidia.com/gpu.replicas=2",
           "aliyun.com/gpu-mem=30 nvidia.com/gpu=1 nvidia.com/gpu.shared=2");
     describe(rig);
@@ -73,7 +70,7 @@ static void twin_is_found_whatever_stands_before_it(void **state)
     assert_non_null(strstr(rig->text, "nvidia.com/gpu.shared replica 2 off\n"));
 }
 
-static const struct CMUnitTest tests[] = {
+static const struct node_row rows[] = {
     KNOWN(replicas_multiply_devices, "Tesla-T4", NULL,
           "nvidia.com/gpu.product=Tesla-T4-SHARED nvidia.com/gpu.count=2 "
           "nvidia.com/gpu.replicas=4 nvidia.com/gpu.sharing-strategy=time-slicing",
@@ -139,14 +136,9 @@ static const struct CMUnitTest tests[] = {
          "nvidia.com/mig-2g.12gb.shared=4",
          "inferred\nnvidia.com/mig-2g.12gb.shared replica 2g.12gb 4x2 on\n"
          "0 mig 2g.12gb@0 2g.12gb@2\n"),
-    TEST(replicas_that_no_number_of_gpus_explains_name_none),
-    TEST(annotated_replicas_spread_evenly_or_not_at_all),
-    TEST(replicas_of_healthy_gpus_are_told_when_all_do_not_divide_them),
-    TEST(two_replicas_of_an_instance_are_replicas),
-    TEST(twin_is_found_whatever_stands_before_it),
 };
 
-int main(void)
+TEST_ON_EACH(struct node_rig *rig, a_node_is_made_of, rows)
 {
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_row(rig, row);
 }

@@ -1,7 +1,7 @@
 /* What a node's digests tell apart: answers about constraints are kept by them. */
 #include "node_rig.h"
 
-static void digests_change_with_what_constraints_see(void **state)
+TEST_THAT_WITH(digests_change_with_what_constraints_see, set_up, tear_down)
 {
     static const struct {
         const char *labels, *taint; /* NULL: none */
@@ -27,12 +27,4 @@ static void digests_change_with_what_constraints_see(void **state)
         assert_int_equal(make(rig)->site_digest != site, rows[i].site);
         assert_int_equal(rig->made->own_digest != own, rows[i].own);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(digests_change_with_what_constraints_see),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,10 +106,11 @@ static const struct sl_pool *only_pool(const struct sl_node *node, const struct 
     return pool;
 }
 
-static void gpus_are_what_is_told_of_them(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, gpus_are_what_is_told_of_them)
 {
     static const char *const products[] = {"Tesla-T4", "NVIDIA-A30", "Quadro-X"};
-    struct node_rig *rig = *state;
     uint64_t seed = 1;
     unsigned known = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -146,13 +147,12 @@ static void gpus_are_what_is_told_of_them(void **state)
 
 /* Strategy single: all GPUs are cut alike, and the labels tell of instances. Which GPU has how many
  * is clear when all are full. */
-static void gpus_that_are_cut_alike_are_full_of_instances(void **state)
+TEST_ON(struct node_rig *rig, gpus_that_are_cut_alike_are_full_of_instances)
 {
     static const struct {
         const char *profile;
         unsigned each;
     } profiles[] = {{"1g.6gb", 4}, {"2g.12gb", 2}, {"4g.24gb", 1}};
-    struct node_rig *rig = *state;
     uint64_t seed = 2;
     unsigned known = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -204,7 +204,7 @@ static const struct {
                {"all-4g.24gb", {0, 0, 1}},
                {"all-balanced", {2, 1, 0}}};
 
-static void gpus_are_cut_as_the_configuration_says_if_the_counts_agree(void **state)
+TEST_THAT(gpus_are_cut_as_the_configuration_says_if_the_counts_agree)
 {
     static const char *const names[] = {"nvidia.com/mig-1g.6gb", "nvidia.com/mig-2g.12gb",
                                         "nvidia.com/mig-4g.24gb"};
@@ -259,14 +259,4 @@ static void gpus_are_cut_as_the_configuration_says_if_the_counts_agree(void **st
             assert_int_equal(node->n_devices, gpus + said - 1);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(gpus_are_what_is_told_of_them),
-        TEST(gpus_that_are_cut_alike_are_full_of_instances),
-        TEST(gpus_are_cut_as_the_configuration_says_if_the_counts_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

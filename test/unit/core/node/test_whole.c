@@ -1,9 +1,10 @@
 /* Whole GPUs: how many there are, and of which the labels tell what they are. */
 #include "node_rig.h"
 
-static void whole_gpus_are_devices(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct node_rig *rig, whole_gpus_are_devices)
 {
-    struct node_rig *rig = *state;
     given(rig, T4 "nvidia.com/gpu.count=2 nvidia.com/gpu.replicas=1", "nvidia.com/gpu=2 cpu=8");
     check(rig, "inferred\nnvidia.com/gpu whole 2 on\n0 whole\n1 whole\n");
     assert_true(sl_node_has_gpus(rig->made));
@@ -14,9 +15,8 @@ static void whole_gpus_are_devices(void **state)
     assert_null(rig->made->model);
 }
 
-static void a_model_is_found_by_its_product(void **state)
+TEST_ON(struct node_rig *rig, a_model_is_found_by_its_product)
 {
-    struct node_rig *rig = *state;
     given(rig, "nvidia.com/gpu.product=NVIDIA-A30", "nvidia.com/gpu=1");
     const struct sl_node *node = make(rig);
     assert_non_null(node->model);
@@ -25,9 +25,8 @@ static void a_model_is_found_by_its_product(void **state)
     assert_int_equal(node->device[0].memory_mib, 24576);
 }
 
-static void of_more_gpus_than_the_label_counts_the_rest_is_unknown(void **state)
+TEST_ON(struct node_rig *rig, of_more_gpus_than_the_label_counts_the_rest_is_unknown)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=1", "nvidia.com/gpu=3");
     const struct sl_node *node = make(rig);
     assert_int_equal(node->n_devices, 3);
@@ -47,9 +46,8 @@ static void of_more_gpus_than_the_label_counts_the_rest_is_unknown(void **state)
 }
 
 /* An A30 that is cut beside a board of which the labels say nothing. */
-static void whole_gpus_beside_those_that_the_labels_name_are_unknown(void **state)
+TEST_ON(struct node_rig *rig, whole_gpus_beside_those_that_the_labels_name_are_unknown)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=1", "nvidia.com/gpu=1 nvidia.com/mig-1g.6gb=4");
     const struct sl_node *node = make(rig);
     assert_int_equal(node->n_devices, 1);
@@ -61,9 +59,8 @@ static void whole_gpus_beside_those_that_the_labels_name_are_unknown(void **stat
     assert_int_equal(node->pool[mig].memory_mib, 5952);
 }
 
-static void annotated_gpus_beyond_the_count_have_what_is_said_of_them(void **state)
+TEST_ON(struct node_rig *rig, annotated_gpus_beyond_the_count_have_what_is_said_of_them)
 {
-    struct node_rig *rig = *state;
     given(rig, A30 "nvidia.com/gpu.count=1", "nvidia.com/gpu=3");
     device(rig, 0, NULL);
     device(rig, 1, NULL)->memory_mib = 15360;
@@ -75,7 +72,7 @@ static void annotated_gpus_beyond_the_count_have_what_is_said_of_them(void **sta
     assert_string_equal(node->device[2].product, "NVIDIA-A30");
 }
 
-static const struct CMUnitTest tests[] = {
+static const struct node_row rows[] = {
     MADE(whole_gpus_need_no_labels, "", "nvidia.com/gpu=3",
          "inferred\nnvidia.com/gpu whole 3 on\n0 whole\n1 whole\n2 whole\n"),
     MADE(allocatable_is_believed_over_the_count_label, T4 "nvidia.com/gpu.count=4",
@@ -92,14 +89,9 @@ static const struct CMUnitTest tests[] = {
          T4 "nvidia.com/gpu.count=4 nvidia.com/gpu.replicas=4",
          "nvidia.com/gpu=2 nvidia.com/gpu.shared=8",
          "unknown\nnvidia.com/gpu whole 2 off\nnvidia.com/gpu.shared replica 8 off\n"),
-    TEST(whole_gpus_are_devices),
-    TEST(a_model_is_found_by_its_product),
-    TEST(of_more_gpus_than_the_label_counts_the_rest_is_unknown),
-    TEST(whole_gpus_beside_those_that_the_labels_name_are_unknown),
-    TEST(annotated_gpus_beyond_the_count_have_what_is_said_of_them),
 };
 
-int main(void)
+TEST_ON_EACH(struct node_rig *rig, a_node_is_made_of, rows)
 {
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_row(rig, row);
 }

@@ -2,16 +2,11 @@
 #ifndef SLICED_TEST_FACTS_RIG_H
 #define SLICED_TEST_FACTS_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "sliced/facts.h"
+#include "unit/test.h"
 #include "util/data/arena.h"
 
 struct facts_rig {

@@ -56,6 +56,4 @@ static inline void annotate(struct pod_rig *rig, const char *key, const char *va
     facts_pair(&rig->facts, &rig->pod.annotations, key, value);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
 #endif

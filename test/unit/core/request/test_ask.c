@@ -74,9 +74,10 @@ static void check_malformed(struct ask_rig *rig, const char *expected)
     assert_string_equal(rig->why, expected);
 }
 
-static void names_are_recognised_with_their_kinds(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_THAT(names_are_recognised_with_their_kinds)
 {
-    (void)state;
     const struct {
         const char *name;
         enum sl_kind kind;
@@ -112,9 +113,8 @@ static void names_are_recognised_with_their_kinds(void **state)
     }
 }
 
-static void slices_of_memory_tell_their_size(void **state)
+TEST_THAT(slices_of_memory_tell_their_size)
 {
-    (void)state;
     struct sl_resource r;
     assert_true(sl_resource_parse(SL_STR("nvidia.com/gpu-1gb"), &r));
     assert_int_equal(r.slice_gb, 1);
@@ -124,9 +124,8 @@ static void slices_of_memory_tell_their_size(void **state)
     assert_int_equal(r.slice_gb, 0);
 }
 
-static void other_names_are_not_ours(void **state)
+TEST_THAT(other_names_are_not_ours)
 {
-    (void)state;
     const char *names[] = {
         "",
         "cpu",
@@ -170,9 +169,8 @@ static void other_names_are_not_ours(void **state)
     assert_false(sl_resource_parse((struct sl_str){NULL, 0}, &r));
 }
 
-static void kinds_have_names(void **state)
+TEST_THAT(kinds_have_names)
 {
-    (void)state;
     assert_string_equal(sl_kind_name(SL_KIND_WHOLE), "whole");
     assert_string_equal(sl_kind_name(SL_KIND_MIG), "mig");
     assert_string_equal(sl_kind_name(SL_KIND_REPLICA), "replica");
@@ -180,18 +178,16 @@ static void kinds_have_names(void **state)
     assert_string_equal(sl_kind_name((enum sl_kind)(SL_KIND_MEMORY + 1)), "unknown");
 }
 
-static void a_pod_without_our_resources_asks_for_nothing(void **state)
+TEST_ON(struct ask_rig *rig, a_pod_without_our_resources_asks_for_nothing)
 {
-    struct ask_rig *rig = *state;
     container(rig, "web", "cpu=500m memory=1.5Gi", "cpu=1 amd.com/gpu=1");
     check_ask(rig, "");
     rig->pod.containers = NULL;
     check_ask(rig, "");
 }
 
-static void containers_add_up_and_items_are_sorted_by_name(void **state)
+TEST_ON(struct ask_rig *rig, containers_add_up_and_items_are_sorted_by_name)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL, "nvidia.com/mig-2g.12gb=1 nvidia.com/gpu=1 cpu=2");
     container(rig, "b", NULL, "nvidia.com/gpu=2 aliyun.com/gpu-mem=7");
     check_ask(rig, "aliyun.com/gpu-mem=7 nvidia.com/gpu=3 nvidia.com/mig-2g.12gb=1");
@@ -202,32 +198,28 @@ static void containers_add_up_and_items_are_sorted_by_name(void **state)
     assert_int_equal(rig->ask.item[0].kind, SL_KIND_MEMORY);
 }
 
-static void requests_count_and_limits_where_no_request_is(void **state)
+TEST_ON(struct ask_rig *rig, requests_count_and_limits_where_no_request_is)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", "nvidia.com/gpu=2", "nvidia.com/gpu=2 aliyun.com/gpu-mem=3");
     container(rig, "b", "nvidia.com/gpu=1", NULL);
     check_ask(rig, "aliyun.com/gpu-mem=3 nvidia.com/gpu=3");
 }
 
-static void quantities_are_compared_by_value(void **state)
+TEST_ON(struct ask_rig *rig, quantities_are_compared_by_value)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", "aliyun.com/gpu-mem=1000m", "aliyun.com/gpu-mem=1");
     container(rig, "b", NULL, "aliyun.com/gpu-mem=2k");
     check_ask(rig, "aliyun.com/gpu-mem=2001");
 }
 
-static void zero_counts_drop_out(void **state)
+TEST_ON(struct ask_rig *rig, zero_counts_drop_out)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL, "nvidia.com/gpu=0 nvidia.com/mig-1g.6gb=1");
     check_ask(rig, "nvidia.com/mig-1g.6gb=1");
 }
 
-static void inventory_is_never_asked_for(void **state)
+TEST_ON(struct ask_rig *rig, inventory_is_never_asked_for)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL, "aliyun.com/gpu-count=1m aliyun.com/gpu-mem=4");
     check_ask(rig, "aliyun.com/gpu-mem=4");
 }
@@ -242,9 +234,8 @@ static void host_is(struct ask_rig *rig, const char *requests, const char *limit
     assert_int_equal(host.memory_bytes, memory);
 }
 
-static void resources_of_the_pod_take_the_place_of_its_containers_sum(void **state)
+TEST_ON(struct ask_rig *rig, resources_of_the_pod_take_the_place_of_its_containers_sum)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", "cpu=2 memory=100", "nvidia.com/gpu=1");
     sidecar(rig, "side", "cpu=1");
     init(rig, "big", "cpu=4 memory=300");
@@ -262,18 +253,16 @@ static void resources_of_the_pod_take_the_place_of_its_containers_sum(void **sta
 }
 
 /* The API server refuses it; kube-scheduler would not count it. */
-static void gpus_of_the_pods_own_resources_are_asked_for_by_nobody(void **state)
+TEST_ON(struct ask_rig *rig, gpus_of_the_pods_own_resources_are_asked_for_by_nobody)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL, "nvidia.com/gpu=1");
     host_is(rig, "nvidia.com/gpu=8", "nvidia.com/gpu=8", 0, 0);
     check_ask(rig, "nvidia.com/gpu=1");
 }
 
 /* What a device plugin is asked for at once. */
-static void the_largest_request_of_one_container_is_kept_beside_the_sum(void **state)
+TEST_ON(struct ask_rig *rig, the_largest_request_of_one_container_is_kept_beside_the_sum)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL, "nvidia.com/gpu=1");
     container(rig, "b", "nvidia.com/gpu=1", "nvidia.com/gpu=1");
     sidecar(rig, "side", "nvidia.com/gpu=1");
@@ -286,18 +275,16 @@ static void the_largest_request_of_one_container_is_kept_beside_the_sum(void **s
     assert_int_equal(rig->ask.item[0].each, 2);
 }
 
-static void the_largest_init_step_counts_when_it_exceeds_the_containers(void **state)
+TEST_ON(struct ask_rig *rig, the_largest_init_step_counts_when_it_exceeds_the_containers)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL, "nvidia.com/gpu=2");
     init(rig, "fetch", "nvidia.com/gpu=1");
     init(rig, "warm", "nvidia.com/gpu=3");
     check_ask(rig, "nvidia.com/gpu=3");
 }
 
-static void an_init_step_counts_with_the_sidecars_started_before_it_only(void **state)
+TEST_ON(struct ask_rig *rig, an_init_step_counts_with_the_sidecars_started_before_it_only)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL, "nvidia.com/gpu=1");
     init(rig, "early", "nvidia.com/gpu=4");
     sidecar(rig, "side", "nvidia.com/gpu=2");
@@ -306,36 +293,32 @@ static void an_init_step_counts_with_the_sidecars_started_before_it_only(void **
     check_ask(rig, "nvidia.com/gpu=5");
 }
 
-static void sidecars_run_beside_the_containers(void **state)
+TEST_ON(struct ask_rig *rig, sidecars_run_beside_the_containers)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL, "nvidia.com/gpu=3");
     sidecar(rig, "one", "nvidia.com/gpu=1");
     sidecar(rig, "two", "nvidia.com/gpu=1");
     check_ask(rig, "nvidia.com/gpu=5");
 }
 
-static void overhead_comes_on_top_of_the_larger(void **state)
+TEST_ON(struct ask_rig *rig, overhead_comes_on_top_of_the_larger)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL, "nvidia.com/gpu=1");
     init(rig, "i", "nvidia.com/gpu=2");
     rig->pod.overhead = facts_pairs(&rig->facts, "nvidia.com/gpu=1 cpu=250m");
     check_ask(rig, "nvidia.com/gpu=3");
 }
 
-static void a_fraction_is_malformed_and_names_container_and_resource(void **state)
+TEST_ON(struct ask_rig *rig, a_fraction_is_malformed_and_names_container_and_resource)
 {
-    struct ask_rig *rig = *state;
     container(rig, "ok", NULL, "nvidia.com/gpu=1");
     container(rig, "train", NULL, "nvidia.com/gpu=500m");
     check_malformed(rig,
                     "container \"train\": limits[nvidia.com/gpu]: \"500m\" is not a whole number");
 }
 
-static void other_bad_values_are_malformed(void **state)
+TEST_ON(struct ask_rig *rig, other_bad_values_are_malformed)
 {
-    struct ask_rig *rig = *state;
     const struct {
         const char *requests;
         const char *limits;
@@ -361,9 +344,8 @@ static void other_bad_values_are_malformed(void **state)
     }
 }
 
-static void bad_values_outside_containers_say_where_they_are(void **state)
+TEST_ON(struct ask_rig *rig, bad_values_outside_containers_say_where_they_are)
 {
-    struct ask_rig *rig = *state;
     sidecar(rig, "side", "nvidia.com/gpu=1.5");
     check_malformed(
         rig, "init container \"side\": limits[nvidia.com/gpu]: \"1.5\" is not a whole number");
@@ -372,9 +354,8 @@ static void bad_values_outside_containers_say_where_they_are(void **state)
     check_malformed(rig, "overhead[nvidia.com/gpu]: \"x\" is not a quantity");
 }
 
-static void a_sum_beyond_the_largest_number_is_malformed(void **state)
+TEST_ON(struct ask_rig *rig, a_sum_beyond_the_largest_number_is_malformed)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL, "aliyun.com/gpu-mem=2147483647");
     check_ask(rig, "aliyun.com/gpu-mem=2147483647");
     rig->pod.overhead = facts_pairs(&rig->facts, "aliyun.com/gpu-mem=1");
@@ -389,9 +370,8 @@ static void a_sum_beyond_the_largest_number_is_malformed(void **state)
                          "makes the sum over the containers too large");
 }
 
-static void eight_resources_are_kept_and_a_ninth_is_malformed(void **state)
+TEST_ON(struct ask_rig *rig, eight_resources_are_kept_and_a_ninth_is_malformed)
 {
-    struct ask_rig *rig = *state;
     container(rig, "a", NULL,
               "nvidia.com/mig-h=1 nvidia.com/mig-g=1 nvidia.com/mig-f=1 nvidia.com/mig-e=1");
     container(rig, "b", NULL,
@@ -403,9 +383,8 @@ static void eight_resources_are_kept_and_a_ninth_is_malformed(void **state)
                          "resources in one pod");
 }
 
-static void long_values_are_cut_in_the_text(void **state)
+TEST_ON(struct ask_rig *rig, long_values_are_cut_in_the_text)
 {
-    struct ask_rig *rig = *state;
     char limit[1100] = "nvidia.com/gpu=";
     memset(limit + 15, 'x', 1000);
     container(rig, "c", NULL, limit);
@@ -478,9 +457,8 @@ static unsigned draw(uint32_t *seed, unsigned below)
     return (*seed >> 16) % below;
 }
 
-static void random_pods_ask_for_the_peak_of_their_start_up(void **state)
+TEST_ON(struct ask_rig *rig, random_pods_ask_for_the_peak_of_their_start_up)
 {
-    struct ask_rig *rig = *state;
     uint32_t seed = 7;
     for (unsigned round = 0; round < 3000; round++) {
         char text[128];
@@ -517,47 +495,12 @@ static void random_pods_ask_for_the_peak_of_their_start_up(void **state)
     }
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-static void a_profiles_name_has_63_bytes_behind_the_domain(void **state)
+TEST_THAT(a_profiles_name_has_63_bytes_behind_the_domain)
 {
     char name[128];
     struct sl_resource out;
-    (void)state;
     (void)snprintf(name, sizeof(name), "nvidia.com/mig-%0100d", 0);
     const size_t domain = strlen("nvidia.com/");
     assert_true(sl_resource_parse((struct sl_str){name, domain + 63}, &out));
     assert_false(sl_resource_parse((struct sl_str){name, domain + 64}, &out));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_recognised_with_their_kinds),
-        cmocka_unit_test(slices_of_memory_tell_their_size),
-        cmocka_unit_test(other_names_are_not_ours),
-        cmocka_unit_test(kinds_have_names),
-        TEST(a_pod_without_our_resources_asks_for_nothing),
-        TEST(containers_add_up_and_items_are_sorted_by_name),
-        TEST(requests_count_and_limits_where_no_request_is),
-        TEST(quantities_are_compared_by_value),
-        TEST(zero_counts_drop_out),
-        TEST(inventory_is_never_asked_for),
-        TEST(resources_of_the_pod_take_the_place_of_its_containers_sum),
-        TEST(gpus_of_the_pods_own_resources_are_asked_for_by_nobody),
-        TEST(the_largest_request_of_one_container_is_kept_beside_the_sum),
-        TEST(the_largest_init_step_counts_when_it_exceeds_the_containers),
-        TEST(an_init_step_counts_with_the_sidecars_started_before_it_only),
-        TEST(sidecars_run_beside_the_containers),
-        TEST(overhead_comes_on_top_of_the_larger),
-        TEST(a_fraction_is_malformed_and_names_container_and_resource),
-        TEST(other_bad_values_are_malformed),
-        TEST(bad_values_outside_containers_say_where_they_are),
-        TEST(a_sum_beyond_the_largest_number_is_malformed),
-        TEST(eight_resources_are_kept_and_a_ninth_is_malformed),
-        TEST(long_values_are_cut_in_the_text),
-        TEST(random_pods_ask_for_the_peak_of_their_start_up),
-        TEST(a_profiles_name_has_63_bytes_behind_the_domain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,10 @@
 
 #include "core/request/known.h"
 
-static void constraints_live_in_the_pods_own_memory(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct rig *rig, constraints_live_in_the_pods_own_memory)
 {
-    struct rig *rig = *state;
     rig->node.labels = facts_pairs(&rig->facts, "zone=a disk=ssd kubernetes.io/os=linux");
     rig->pod.node_selector = facts_pairs(&rig->facts, "zone=a kubernetes.io/os=linux");
     require(rig, "zone In x,a;disk Exists|@metadata.name In other");
@@ -31,9 +32,8 @@ static void constraints_live_in_the_pods_own_memory(void **state)
     assert_string_equal(node->taint[0].value, "a30");
 }
 
-static void digests_tell_constraints_and_sites_apart(void **state)
+TEST_ON(struct rig *rig, digests_tell_constraints_and_sites_apart)
 {
-    struct rig *rig = *state;
     uint64_t seen[32];
     size_t n = 0;
     static const char *const terms[] = {"a In b",
@@ -103,9 +103,8 @@ static void digests_tell_constraints_and_sites_apart(void **state)
     }
 }
 
-static void who_asks_for_a_nodes_own_labels_asks_by_name(void **state)
+TEST_ON(struct rig *rig, who_asks_for_a_nodes_own_labels_asks_by_name)
 {
-    struct rig *rig = *state;
     require(rig, "zone In a");
     assert_false(constraints_of(rig)->by_name);
     require(rig, "zone In a;kubernetes.io/hostname NotIn n1");
@@ -118,9 +117,8 @@ static void who_asks_for_a_nodes_own_labels_asks_by_name(void **state)
     assert_true(constraints_of(rig)->by_name);
 }
 
-static void too_much_of_a_constraint_is_left_out_and_said(void **state)
+TEST_ON(struct rig *rig, too_much_of_a_constraint_is_left_out_and_said)
 {
-    struct rig *rig = *state;
     char key[64];
     rig->node.labels = facts_pairs(&rig->facts, "zone=a");
     for (int i = 0; i <= SL_CONSTRAINT_TERMS_MAX; i++) {
@@ -150,9 +148,8 @@ static void too_much_of_a_constraint_is_left_out_and_said(void **state)
                                             "ignored");
 }
 
-static void operators_that_are_not_known_are_said_once_a_field(void **state)
+TEST_ON(struct rig *rig, operators_that_are_not_known_are_said_once_a_field)
 {
-    struct rig *rig = *state;
     tolerate(rig, "a Near 1 -");
     tolerate(rig, "b Far 1 -");
     tolerate(rig, "c Gt 1 -");
@@ -164,10 +161,9 @@ static void operators_that_are_not_known_are_said_once_a_field(void **state)
                         "kube-scheduler decides");
 }
 
-static void tolerations_that_differ_in_the_operator_alone_differ(void **state)
+TEST_ON(struct rig *rig, tolerations_that_differ_in_the_operator_alone_differ)
 {
     static const char *const ops[] = {"n Equal 1 -", "n Gt 1 -", "n Lt 1 -", "n Exists 1 -"};
-    struct rig *rig = *state;
     uint64_t digest[4];
     for (size_t i = 0; i < 4; i++) {
         rig->pod.tolerations = NULL;
@@ -191,9 +187,8 @@ static const char *values(struct rig *rig, const char *before, int n)
     return text;
 }
 
-static void number_of_values_and_expressions_is_bounded(void **state)
+TEST_ON(struct rig *rig, number_of_values_and_expressions_is_bounded)
 {
-    struct rig *rig = *state;
     rig->node.labels = facts_pairs(&rig->facts, "zone=v1");
     require(rig, values(rig, "zone In ", SL_CONSTRAINT_VALUES_MAX));
     expect(rig, SL_CONSTRAINT_NONE);
@@ -214,9 +209,8 @@ static void number_of_values_and_expressions_is_bounded(void **state)
     }
 }
 
-static void selector_that_is_left_out_takes_no_room(void **state)
+TEST_ON(struct rig *rig, selector_that_is_left_out_takes_no_room)
 {
-    struct rig *rig = *state;
     char *large = sl_arena_alloc(&rig->facts.arena, SL_CONSTRAINT_TEXT_MAX + 1);
     memset(large, 'x', SL_CONSTRAINT_TEXT_MAX);
     large[SL_CONSTRAINT_TEXT_MAX] = '\0';
@@ -233,9 +227,8 @@ static void selector_that_is_left_out_takes_no_room(void **state)
 
 /* The API server adds the same two tolerations to nearly all pods; what only resembles them is kept
  * as it is. */
-static void usual_tolerations_are_kept_once_and_others_as_they_are(void **state)
+TEST_ON(struct rig *rig, usual_tolerations_are_kept_once_and_others_as_they_are)
 {
-    struct rig *rig = *state;
     static const char *const first = "node.kubernetes.io/not-ready Exists - NoExecute";
     static const char *const second = "node.kubernetes.io/unreachable Exists - NoExecute";
     static const struct {
@@ -275,9 +268,8 @@ static void usual_tolerations_are_kept_once_and_others_as_they_are(void **state)
     assert_ptr_equal(constraints_of(rig)->toleration, kept); /* of no pod's own memory */
 }
 
-static void labels_and_taints_beyond_what_is_kept_are_said(void **state)
+TEST_ON(struct rig *rig, labels_and_taints_beyond_what_is_kept_are_said)
 {
-    struct rig *rig = *state;
     char text[64];
     for (int i = 0; i <= SL_NODE_LABELS_MAX; i++) {
         (void)snprintf(text, sizeof(text), "k%d", i);
@@ -294,9 +286,8 @@ static void labels_and_taints_beyond_what_is_kept_are_said(void **state)
                                        "spec.taints: more than 64: the rest is ignored");
 }
 
-static void what_is_allocatable_beside_gpus_is_read(void **state)
+TEST_ON(struct rig *rig, what_is_allocatable_beside_gpus_is_read)
 {
-    struct rig *rig = *state;
     rig->node.allocatable = facts_pairs(&rig->facts, "cpu=3920m memory=1Mi pods=110");
     const struct sl_host *host = &node_of(rig)->host;
     assert_int_equal(host->cpu_milli, 3920);
@@ -309,9 +300,8 @@ static void what_is_allocatable_beside_gpus_is_read(void **state)
     assert_int_equal(host->pods, -1);
 }
 
-static void known_texts_are_found_and_others_are_not(void **state)
+TEST_THAT(known_texts_are_found_and_others_are_not)
 {
-    (void)state;
     static const char *const known[] = {"0",
                                         "true",
                                         "kubernetes.io/os",
@@ -329,23 +319,4 @@ static void known_texts_are_found_and_others_are_not(void **state)
     assert_null(sl_known_text(SL_STR("nvidia.com/mig-1g.6gb.shared")));
     assert_null(sl_known_text(SL_STR("nvidia.com/mig-")));
     assert_null(sl_known_text(SL_STR("kubernetes.io/ow")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(constraints_live_in_the_pods_own_memory),
-        TEST(digests_tell_constraints_and_sites_apart),
-        TEST(who_asks_for_a_nodes_own_labels_asks_by_name),
-        TEST(too_much_of_a_constraint_is_left_out_and_said),
-        TEST(operators_that_are_not_known_are_said_once_a_field),
-        TEST(tolerations_that_differ_in_the_operator_alone_differ),
-        TEST(number_of_values_and_expressions_is_bounded),
-        TEST(selector_that_is_left_out_takes_no_room),
-        TEST(usual_tolerations_are_kept_once_and_others_as_they_are),
-        TEST(labels_and_taints_beyond_what_is_kept_are_said),
-        TEST(what_is_allocatable_beside_gpus_is_read),
-        TEST(known_texts_are_found_and_others_are_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

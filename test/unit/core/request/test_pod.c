@@ -21,9 +21,10 @@ static bool change(struct pod_rig *rig, unsigned n)
     return n <= ASKS + sizeof(list) / sizeof(list[0]);
 }
 
-static void two_pods_are_the_same_only_if_their_lists_are(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct pod_rig *rig, two_pods_are_the_same_only_if_their_lists_are)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu=1");
     const struct sl_pod_facts before = rig->pod;
     struct sl_pod *first = sl_pod_new(&before, NULL);
@@ -41,9 +42,8 @@ static void two_pods_are_the_same_only_if_their_lists_are(void **state)
     sl_pod_unref(first);
 }
 
-static void every_field_is_kept_in_memory_of_its_own(void **state)
+TEST_ON(struct pod_rig *rig, every_field_is_kept_in_memory_of_its_own)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/mig-9g.99gb=2 aliyun.com/gpu-mem=3");
     facts_pair(&rig->facts, &rig->pod.labels, "app", "x");
     facts_pair(&rig->facts, &rig->pod.labels, "tier", "y");
@@ -84,9 +84,8 @@ static void every_field_is_kept_in_memory_of_its_own(void **state)
     assert_string_equal(ask.item[1].resource, "nvidia.com/mig-9g.99gb");
 }
 
-static void what_is_not_said_has_its_default(void **state)
+TEST_ON(struct pod_rig *rig, what_is_not_said_has_its_default)
 {
-    struct pod_rig *rig = *state;
     rig->pod = (struct sl_pod_facts){.name = SL_STR("p")};
     const struct sl_pod *pod = make(rig);
     assert_string_equal(pod->namespace, "default");
@@ -97,9 +96,8 @@ static void what_is_not_said_has_its_default(void **state)
     assert_int_equal(pod->n_items, 0);
 }
 
-static void texts_of_one_letter_are_kept(void **state)
+TEST_ON(struct pod_rig *rig, texts_of_one_letter_are_kept)
 {
-    struct pod_rig *rig = *state;
     rig->pod = (struct sl_pod_facts){.namespace = SL_STR("n"),
                                      .name = SL_STR("p"),
                                      .uid = SL_STR("u"),
@@ -124,9 +122,8 @@ static uint64_t owner_of(struct pod_rig *rig, const char *namespace, const char 
 }
 
 /* A user writes any reference on a pod, but never another namespace. */
-static void an_owner_is_one_of_its_namespace(void **state)
+TEST_ON(struct pod_rig *rig, an_owner_is_one_of_its_namespace)
 {
-    struct pod_rig *rig = *state;
     uint64_t owner = owner_of(rig, "team", "Job/train");
     assert_int_equal(owner_of(rig, "team", ""), 0);
     assert_int_not_equal(owner, 0);
@@ -138,9 +135,8 @@ static void an_owner_is_one_of_its_namespace(void **state)
     assert_int_equal(owner_of(rig, "", "Job/train"), owner_of(rig, "default", "Job/train"));
 }
 
-static void the_jobs_of_a_cron_job_count_as_one(void **state)
+TEST_ON(struct pod_rig *rig, the_jobs_of_a_cron_job_count_as_one)
 {
-    struct pod_rig *rig = *state;
     uint64_t owner = owner_of(rig, "team", "Job/night-29123460");
     assert_int_equal(owner_of(rig, "team", "Job/night-29124900"), owner);
     assert_int_not_equal(owner_of(rig, "team", "Job/day-29124900"), owner);
@@ -161,9 +157,8 @@ static void check_refused(struct pod_rig *rig, const char *message)
     assert_null(sl_pod_new(&rig->pod, NULL));
 }
 
-static void names_that_cannot_be_are_errors(void **state)
+TEST_ON(struct pod_rig *rig, names_that_cannot_be_are_errors)
 {
-    struct pod_rig *rig = *state;
     char text[300];
     memset(text, 'a', sizeof(text));
     rig->pod.name = (struct sl_str){0};
@@ -185,9 +180,8 @@ static void names_that_cannot_be_are_errors(void **state)
     assert_int_equal(strlen(make(rig)->name), 253);
 }
 
-static void a_node_that_no_node_can_be_called_is_shown(void **state)
+TEST_ON(struct pod_rig *rig, a_node_that_no_node_can_be_called_is_shown)
 {
-    struct pod_rig *rig = *state;
     char longest[254];
     rig->pod.node_name = SL_STR("n\x1b[2J\xe2\x80\xae\n1");
     assert_string_equal(make(rig)->node, "n\\u001b[2J\\u202e\\u000a1");
@@ -199,9 +193,8 @@ static void a_node_that_no_node_can_be_called_is_shown(void **state)
     assert_string_equal(make(rig)->node, "node-7.example.com");
 }
 
-static void the_gate_is_ours_only_when_it_is_the_only_one(void **state)
+TEST_ON(struct pod_rig *rig, the_gate_is_ours_only_when_it_is_the_only_one)
 {
-    struct pod_rig *rig = *state;
     assert_int_equal(make(rig)->gate, SL_GATE_NONE);
     facts_pair(&rig->facts, &rig->pod.gates, "sliced.dev/queue", "");
     assert_int_equal(make(rig)->gate, SL_GATE_OURS);
@@ -211,9 +204,8 @@ static void the_gate_is_ours_only_when_it_is_the_only_one(void **state)
     assert_int_equal(make(rig)->gate, SL_GATE_OTHERS);
 }
 
-static void a_pod_that_says_nothing_of_this_has_none_of_it(void **state)
+TEST_ON(struct pod_rig *rig, a_pod_that_says_nothing_of_this_has_none_of_it)
 {
-    struct pod_rig *rig = *state;
     rig->pod.preemption_policy = SL_STR("PreemptLowerPriority");
     annotate(rig, "sliced.dev/after", "");
     const struct sl_pod *pod = make(rig);
@@ -227,9 +219,8 @@ static void a_pod_that_says_nothing_of_this_has_none_of_it(void **state)
     assert_false(pod->never_preempts);
 }
 
-static void phases_are_read_and_named(void **state)
+TEST_ON(struct pod_rig *rig, phases_are_read_and_named)
 {
-    struct pod_rig *rig = *state;
     const char *names[] = {"Pending", "Running", "Succeeded", "Failed", "Unknown"};
     for (int i = 0; i < 5; i++) {
         rig->pod.phase = sl_str_of(names[i]);
@@ -240,9 +231,8 @@ static void phases_are_read_and_named(void **state)
     assert_int_equal(make(rig)->phase, SL_POD_UNKNOWN);
 }
 
-static void a_pod_waits_that_could_still_be_bound(void **state)
+TEST_ON(struct pod_rig *rig, a_pod_waits_that_could_still_be_bound)
 {
-    struct pod_rig *rig = *state;
     assert_false(sl_pod_waits(make(rig)));
     asks(rig, "nvidia.com/gpu=1");
     assert_true(sl_pod_waits(make(rig)));
@@ -256,9 +246,8 @@ static void a_pod_waits_that_could_still_be_bound(void **state)
     assert_false(sl_pod_waits(make(rig)));
 }
 
-static void the_last_reference_frees(void **state)
+TEST_ON(struct pod_rig *rig, the_last_reference_frees)
 {
-    struct pod_rig *rig = *state;
     (void)make(rig);
     assert_ptr_equal(sl_pod_ref(rig->made), rig->made);
     sl_pod_unref(rig->made);
@@ -266,35 +255,12 @@ static void the_last_reference_frees(void **state)
     sl_pod_unref(NULL);
 }
 
-static void fifty_thousand_pods_fit_in_twenty_four_mebibytes(void **state)
+TEST_THAT(fifty_thousand_pods_fit_in_twenty_four_mebibytes)
 {
-    (void)state;
     const size_t names = sizeof("team-a") + sizeof("train-resnet50-7d9c5b6f4-x2k8q") + 37 +
                          sizeof("gpu-node-0123") + sizeof("nvidia.com/mig-1g.6gb") +
                          sizeof("nvidia.com/mig-1g.6gb=0/3");
     const size_t words = sizeof(struct sl_constraints) + 8 * sizeof(uint64_t); /* four labels */
     const size_t one = sizeof(struct sl_pod) + sizeof(struct sl_ask_item) + words + names + 16;
     assert_true(50000 * one <= (size_t)24 << 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(two_pods_are_the_same_only_if_their_lists_are, set_up,
-                                        tear_down),
-        TEST(every_field_is_kept_in_memory_of_its_own),
-        TEST(what_is_not_said_has_its_default),
-        TEST(texts_of_one_letter_are_kept),
-        TEST(an_owner_is_one_of_its_namespace),
-        TEST(the_jobs_of_a_cron_job_count_as_one),
-        TEST(names_that_cannot_be_are_errors),
-        TEST(a_node_that_no_node_can_be_called_is_shown),
-        TEST(the_gate_is_ours_only_when_it_is_the_only_one),
-        TEST(a_pod_that_says_nothing_of_this_has_none_of_it),
-        TEST(phases_are_read_and_named),
-        TEST(a_pod_waits_that_could_still_be_bound),
-        TEST(the_last_reference_frees),
-        cmocka_unit_test(fifty_thousand_pods_fit_in_twenty_four_mebibytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

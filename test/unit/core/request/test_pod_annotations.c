@@ -14,9 +14,10 @@ static bool has_label(const struct sl_pod *pod, const char *text)
     return false;
 }
 
-static void each_annotation_that_is_passed_over_is_named(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct pod_rig *rig, each_annotation_that_is_passed_over_is_named)
 {
-    struct pod_rig *rig = *state;
     annotate(rig, "sliced.dev/timeout", "soon");
     annotate(rig, "sliced.dev/min-gpu-memory", "much");
     assert_string_equal(
@@ -28,9 +29,8 @@ static void each_annotation_that_is_passed_over_is_named(void **state)
 }
 
 /* Texts of pods are read on terminals. */
-static void what_could_not_be_read_is_said_and_escaped(void **state)
+TEST_ON(struct pod_rig *rig, what_could_not_be_read_is_said_and_escaped)
 {
-    struct pod_rig *rig = *state;
     char long_name[300];
     memset(long_name, 'n', sizeof(long_name));
     annotate(rig, "sliced.dev/timeout", "\x1b[2J\xe2\x80\xae");
@@ -45,7 +45,7 @@ static void what_could_not_be_read_is_said_and_escaped(void **state)
 }
 
 /* Where an exporter copies labels of pods to its series. */
-static void a_label_that_may_pass_for_an_exporters_name_is_noted(void **state)
+TEST_ON(struct pod_rig *rig, a_label_that_may_pass_for_an_exporters_name_is_noted)
 {
     static const struct {
         const char *key;
@@ -63,7 +63,6 @@ static void a_label_that_may_pass_for_an_exporters_name_is_noted(void **state)
         {"", false},
         {"app", false},
     };
-    struct pod_rig *rig = *state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         rig->pod.labels = NULL;
         facts_pair(&rig->facts, &rig->pod.labels, "app", "x");
@@ -76,7 +75,7 @@ static void a_label_that_may_pass_for_an_exporters_name_is_noted(void **state)
     }
 }
 
-static void gpu_memory_is_a_quantity_or_a_number_of_mebibytes(void **state)
+TEST_ON(struct pod_rig *rig, gpu_memory_is_a_quantity_or_a_number_of_mebibytes)
 {
     static const struct {
         const char *text;
@@ -88,7 +87,6 @@ static void gpu_memory_is_a_quantity_or_a_number_of_mebibytes(void **state)
         {"5 Gi", 0},       {"5GB", 0},         {"lots", 0},   {"8Ei", 0},
         {"0.1Ki", 1},      {"7", 7},           {"1Mi", 1},    {"1048577000m", 2},
     };
-    struct pod_rig *rig = *state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         rig->pod.annotations = NULL;
         annotate(rig, "sliced.dev/gpu-memory", cases[i].text);
@@ -98,9 +96,8 @@ static void gpu_memory_is_a_quantity_or_a_number_of_mebibytes(void **state)
     }
 }
 
-static void gpu_memory_is_of_all_items_but_shares_of_memory(void **state)
+TEST_ON(struct pod_rig *rig, gpu_memory_is_of_all_items_but_shares_of_memory)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "aliyun.com/gpu-mem=3 nvidia.com/gpu=1");
     annotate(rig, "sliced.dev/gpu-memory", "5Gi");
     annotate(rig, "sliced.dev/min-gpu-memory", "9Gi");
@@ -111,7 +108,7 @@ static void gpu_memory_is_of_all_items_but_shares_of_memory(void **state)
     assert_int_equal(pod->items[1].least_mib, 9216);
 }
 
-static void a_share_of_memory_may_be_parted_over_gpus(void **state)
+TEST_ON(struct pod_rig *rig, a_share_of_memory_may_be_parted_over_gpus)
 {
     static const struct {
         const char *label;
@@ -119,7 +116,6 @@ static void a_share_of_memory_may_be_parted_over_gpus(void **state)
         bool told;
     } cases[] = {{"1", 1, false}, {"4", 4, false}, {"8", 8, false}, {"3", 1, true},
                  {"0", 1, true},  {"-2", 1, true}, {"65", 1, true}, {"x", 1, true}};
-    struct pod_rig *rig = *state;
     asks(rig, "aliyun.com/gpu-mem=8");
     assert_int_equal(make(rig)->items[0].gpus, 1);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -146,9 +142,8 @@ static void a_share_of_memory_may_be_parted_over_gpus(void **state)
     assert_non_null(strstr(make(rig)->problem, "; label aliyun.com/gpu-count: \"x\" is no"));
 }
 
-static void stages_with_a_nul_are_told(void **state)
+TEST_ON(struct pod_rig *rig, stages_with_a_nul_are_told)
 {
-    struct pod_rig *rig = *state;
     struct sl_pair after = {SL_STR("sliced.dev/after"), {"a\0b", 3}, NULL};
     rig->pod.annotations = &after;
     const struct sl_pod *pod = make(rig);
@@ -157,9 +152,8 @@ static void stages_with_a_nul_are_told(void **state)
     rig->pod.annotations = NULL;
 }
 
-static void what_is_kept_of_stages_and_labels_is_bounded(void **state)
+TEST_ON(struct pod_rig *rig, what_is_kept_of_stages_and_labels_is_bounded)
 {
-    struct pod_rig *rig = *state;
     char text[SL_POD_AFTER_MAX + 2];
     memset(text, 'a', sizeof(text));
     text[SL_POD_AFTER_MAX + 1] = '\0';
@@ -185,9 +179,8 @@ static void what_is_kept_of_stages_and_labels_is_bounded(void **state)
     assert_null(pod->problem);
 }
 
-static void labels_are_kept_as_hashes_in_order(void **state)
+TEST_ON(struct pod_rig *rig, labels_are_kept_as_hashes_in_order)
 {
-    struct pod_rig *rig = *state;
     rig->pod.labels = facts_pairs(&rig->facts, "app=a app.kubernetes.io/name=b empty=");
     const struct sl_pod *pod = make(rig);
     assert_int_equal(pod->n_labels, 6);
@@ -202,9 +195,8 @@ static void labels_are_kept_as_hashes_in_order(void **state)
     assert_false(has_label(pod, "app=b"));
 }
 
-static void a_label_of_512_bytes_is_kept_and_a_longer_one_told(void **state)
+TEST_ON(struct pod_rig *rig, a_label_of_512_bytes_is_kept_and_a_longer_one_told)
 {
-    struct pod_rig *rig = *state;
     char key[450];
     char value[63 + 1];
     memset(key, 'k', sizeof(key));
@@ -220,21 +212,4 @@ static void a_label_of_512_bytes_is_kept_and_a_longer_one_told(void **state)
     facts_pair(&rig->facts, &rig->pod.labels, key, value);
     assert_non_null(make(rig)->problem);
     assert_int_equal(rig->made->n_labels, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(each_annotation_that_is_passed_over_is_named),
-        TEST(what_could_not_be_read_is_said_and_escaped),
-        TEST(a_label_that_may_pass_for_an_exporters_name_is_noted),
-        TEST(gpu_memory_is_a_quantity_or_a_number_of_mebibytes),
-        TEST(gpu_memory_is_of_all_items_but_shares_of_memory),
-        TEST(a_share_of_memory_may_be_parted_over_gpus),
-        TEST(stages_with_a_nul_are_told),
-        TEST(what_is_kept_of_stages_and_labels_is_bounded),
-        TEST(labels_are_kept_as_hashes_in_order),
-        TEST(a_label_of_512_bytes_is_kept_and_a_longer_one_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,18 @@
 
 #include "sliced/constraint.h"
 
-static void the_assignment_is_kept_as_it_stands(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct pod_rig *rig, the_assignment_is_kept_as_it_stands)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "aliyun.com/gpu-mem=8");
     annotate(rig, "ALIYUN_COM_GPU_MEM_IDX", "3");
     annotate(rig, "sliced.dev/assignment", "aliyun.com/gpu-mem=1*8");
     assert_string_equal(make(rig)->assignment, "aliyun.com/gpu-mem=1*8");
 }
 
-static void an_assignment_too_long_is_ignored_and_told(void **state)
+TEST_ON(struct pod_rig *rig, an_assignment_too_long_is_ignored_and_told)
 {
-    struct pod_rig *rig = *state;
     char text[SL_ASSIGNMENT_TEXT_MAX + 2];
     memset(text, 'x', sizeof(text));
     text[SL_ASSIGNMENT_TEXT_MAX] = '\0';
@@ -32,9 +32,8 @@ static void an_assignment_too_long_is_ignored_and_told(void **state)
     assert_non_null(strstr(pod->problem, "; annotation sliced.dev/assignment: "));
 }
 
-static void gpushares_index_becomes_an_assignment(void **state)
+TEST_ON(struct pod_rig *rig, gpushares_index_becomes_an_assignment)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "aliyun.com/gpu-mem=8 cpu=1");
     annotate(rig, "ALIYUN_COM_GPU_MEM_IDX", "3");
     assert_string_equal(make(rig)->assignment, "aliyun.com/gpu-mem=3*8");
@@ -43,9 +42,8 @@ static void gpushares_index_becomes_an_assignment(void **state)
     assert_string_equal(make(rig)->assignment, "aliyun.com/gpu-mem=0*8");
 }
 
-static void gpushares_index_is_passed_over_where_it_cannot_speak(void **state)
+TEST_ON(struct pod_rig *rig, gpushares_index_is_passed_over_where_it_cannot_speak)
 {
-    struct pod_rig *rig = *state;
     annotate(rig, "ALIYUN_COM_GPU_MEM_IDX", "3");
     asks(rig, "aliyun.com/gpu-mem=8 nvidia.com/gpu=1");
     assert_null(make(rig)->assignment);
@@ -62,9 +60,8 @@ static void gpushares_index_is_passed_over_where_it_cannot_speak(void **state)
     assert_null(make(rig)->assignment);
 }
 
-static void a_bound_copy_differs_in_node_assignment_and_phase_only(void **state)
+TEST_ON(struct pod_rig *rig, a_bound_copy_differs_in_node_assignment_and_phase_only)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu=2");
     annotate(rig, "sliced.dev/timeout", "x");
     rig->pod.priority = 9;
@@ -97,9 +94,8 @@ static void a_bound_copy_differs_in_node_assignment_and_phase_only(void **state)
     sl_pod_unref(plain);
 }
 
-static void what_the_queue_needs_is_kept_by_a_bound_copy_too(void **state)
+TEST_ON(struct pod_rig *rig, what_the_queue_needs_is_kept_by_a_bound_copy_too)
 {
-    struct pod_rig *rig = *state;
     rig->pod.nominated = SL_STR("n-2");
     rig->pod.started_us = 12;
     rig->pod.preemption_policy = SL_STR("Never");
@@ -133,9 +129,8 @@ static void what_the_queue_needs_is_kept_by_a_bound_copy_too(void **state)
     }
 }
 
-static void a_bound_pod_holds_until_it_has_finished(void **state)
+TEST_ON(struct pod_rig *rig, a_bound_pod_holds_until_it_has_finished)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu=1");
     assert_false(sl_pod_holds(make(rig)));
     rig->pod.node_name = SL_STR("n");
@@ -151,12 +146,11 @@ static void a_bound_pod_holds_until_it_has_finished(void **state)
 }
 
 /* Fields and items: test_pod_same.c. */
-static void an_ask_that_differs_is_not_what_a_pod_was_given(void **state)
+TEST_THAT(an_ask_that_differs_is_not_what_a_pod_was_given)
 {
     struct sl_ask_item item[] = {{.key = 7, .count = 1}, {.key = 7, .count = 1}};
     struct sl_pod pod = {.n_items = 1, .items = &item[0]};
     struct sl_pod given = {.n_items = 1, .items = &item[1]};
-    (void)state;
     assert_true(sl_pod_has_given(&pod, &given));
     item[1].count = 2;
     assert_false(sl_pod_has_given(&pod, &given));
@@ -165,9 +159,8 @@ static void an_ask_that_differs_is_not_what_a_pod_was_given(void **state)
     assert_false(sl_pod_has_given(&pod, &given));
 }
 
-static void a_pod_keeps_what_it_was_given_whatever_is_edited(void **state)
+TEST_ON(struct pod_rig *rig, a_pod_keeps_what_it_was_given_whatever_is_edited)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu=2");
     struct sl_pod given = *make(rig);
     struct sl_pod pod = given;
@@ -196,20 +189,4 @@ static void a_pod_keeps_what_it_was_given_whatever_is_edited(void **state)
     assert_false(made->gate_seen);
     assert_false(made->plugin_took);
     sl_pod_unref(made);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_assignment_is_kept_as_it_stands),
-        TEST(an_assignment_too_long_is_ignored_and_told),
-        TEST(gpushares_index_becomes_an_assignment),
-        TEST(gpushares_index_is_passed_over_where_it_cannot_speak),
-        TEST(a_bound_copy_differs_in_node_assignment_and_phase_only),
-        TEST(what_the_queue_needs_is_kept_by_a_bound_copy_too),
-        TEST(a_bound_pod_holds_until_it_has_finished),
-        TEST(an_ask_that_differs_is_not_what_a_pod_was_given),
-        TEST(a_pod_keeps_what_it_was_given_whatever_is_edited),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,10 @@
 #include "core/request/count.h"
 #include "sliced/constraint.h"
 
-static void a_malformed_ask_makes_a_pod_that_says_so(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct pod_rig *rig, a_malformed_ask_makes_a_pod_that_says_so)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu=500m");
     const struct sl_pod *pod = make(rig);
     assert_string_equal(
@@ -44,9 +45,8 @@ static void check_held(struct pod_rig *rig, const char *expected)
     assert_string_equal(got, expected);
 }
 
-static void what_stands_on_a_node_counts_though_it_is_malformed(void **state)
+TEST_ON(struct pod_rig *rig, what_stands_on_a_node_counts_though_it_is_malformed)
 {
-    struct pod_rig *rig = *state;
     static const struct {
         const char *requests;
         const char *limits;
@@ -82,9 +82,8 @@ static void what_stands_on_a_node_counts_though_it_is_malformed(void **state)
     }
 }
 
-static void odd_numbers_of_one_container_leave_the_others_as_they_are(void **state)
+TEST_ON(struct pod_rig *rig, odd_numbers_of_one_container_leave_the_others_as_they_are)
 {
-    struct pod_rig *rig = *state;
     rig->pod.node_name = SL_STR("node-7");
     asks(rig, "nvidia.com/gpu=2");
     facts_container(&rig->facts, &rig->pod.containers, "b", NULL, "nvidia.com/gpu=1.5");
@@ -117,9 +116,8 @@ static void invent(struct pod_rig *rig, unsigned n, const char *count, const cha
     *end = facts_pairs(&rig->facts, real);
 }
 
-static void invented_names_do_not_push_out_real_ones(void **state)
+TEST_ON(struct pod_rig *rig, invented_names_do_not_push_out_real_ones)
 {
-    struct pod_rig *rig = *state;
     static const unsigned numbers[] = {9, SL_POD_ITEMS_MAX, 5000};
     rig->pod.node_name = SL_STR("node-7");
     for (unsigned i = 0; i < 3; i++) {
@@ -138,9 +136,8 @@ static void invented_names_do_not_push_out_real_ones(void **state)
 }
 
 /* Of the table itself, whole and shared, and as drivers round them: any of them may be real. */
-static void profiles_of_all_boards_do_not_push_out_the_real_one(void **state)
+TEST_ON(struct pod_rig *rig, profiles_of_all_boards_do_not_push_out_the_real_one)
 {
-    struct pod_rig *rig = *state;
     static const char *const real[] = {"nvidia.com/mig-7g.79gb", "nvidia.com/mig-4g.96gb.gfx",
                                        "nvidia.com/mig-1g.24gb.me.all.shared"};
     char text[128];
@@ -165,9 +162,8 @@ static void profiles_of_all_boards_do_not_push_out_the_real_one(void **state)
     }
 }
 
-static void what_a_pod_wants_none_of_takes_no_room(void **state)
+TEST_ON(struct pod_rig *rig, what_a_pod_wants_none_of_takes_no_room)
 {
-    struct pod_rig *rig = *state;
     invent(rig, 1000, "0", "nvidia.com/gpu=2");
     const struct sl_pod *pod = make(rig);
     assert_null(pod->malformed);
@@ -175,9 +171,8 @@ static void what_a_pod_wants_none_of_takes_no_room(void **state)
     assert_int_equal(pod->items[0].count, 2);
 }
 
-static void times_and_numbers_beyond_all_reason_are_cut(void **state)
+TEST_ON(struct pod_rig *rig, times_and_numbers_beyond_all_reason_are_cut)
 {
-    struct pod_rig *rig = *state;
     rig->pod.created_us = INT64_MAX;
     rig->pod.started_us = INT64_MIN;
     rig->pod.deadline_s = INT64_MAX;
@@ -197,9 +192,8 @@ static void times_and_numbers_beyond_all_reason_are_cut(void **state)
 }
 
 /* As of a pod that is told with another's UID: what else is wrong with it is still said. */
-static void a_pod_that_loses_its_uid_keeps_all_else(void **state)
+TEST_ON(struct pod_rig *rig, a_pod_that_loses_its_uid_keeps_all_else)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu=2");
     annotate(rig, "sliced.dev/timeout", "?");
     const struct sl_pod *pod = make(rig);
@@ -211,19 +205,4 @@ static void a_pod_that_loses_its_uid_keeps_all_else(void **state)
     assert_true(sl_str_starts(sl_str_of(without->problem), SL_STR("metadata.uid: another pod")));
     assert_true(sl_str_ends(sl_str_of(without->problem), sl_str_of(pod->problem)));
     sl_pod_unref(without);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_malformed_ask_makes_a_pod_that_says_so),
-        TEST(what_stands_on_a_node_counts_though_it_is_malformed),
-        TEST(odd_numbers_of_one_container_leave_the_others_as_they_are),
-        TEST(invented_names_do_not_push_out_real_ones),
-        TEST(profiles_of_all_boards_do_not_push_out_the_real_one),
-        TEST(what_a_pod_wants_none_of_takes_no_room),
-        TEST(times_and_numbers_beyond_all_reason_are_cut),
-        TEST(a_pod_that_loses_its_uid_keeps_all_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

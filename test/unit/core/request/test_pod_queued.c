@@ -19,30 +19,27 @@ static bool is_queued(const struct sl_pod *pod, const char *scheduler, bool gate
     return sl_pod_is_queued(pod, &scope);
 }
 
-static void pods_of_other_schedulers_are_not_queued_unless_they_have_our_gate(void **state)
+TEST_THAT(pods_of_other_schedulers_are_not_queued_unless_they_have_our_gate)
 {
     struct sl_pod ours = pod_of("sliced-scheduler", SL_GATE_NONE);
     struct sl_pod other = pod_of("default-scheduler", SL_GATE_NONE);
     struct sl_pod gated = pod_of("default-scheduler", SL_GATE_OURS);
-    (void)state;
     assert_true(is_queued(&ours, "sliced-scheduler", false));
     assert_false(is_queued(&other, "sliced-scheduler", false));
     assert_true(is_queued(&gated, "sliced-scheduler", false));
 }
 
-static void without_a_name_all_pods_are_queued(void **state)
+TEST_THAT(without_a_name_all_pods_are_queued)
 {
     struct sl_pod other = pod_of("default-scheduler", SL_GATE_NONE);
-    (void)state;
     assert_true(is_queued(&other, "", false));
 }
 
 /* Kubernetes writes the name of the default into every pod; manifests may leave it out. */
-static void a_pod_that_names_no_scheduler_is_the_default_ones(void **state)
+TEST_THAT(a_pod_that_names_no_scheduler_is_the_default_ones)
 {
     struct sl_pod_facts facts = {.name = SL_STR("p"), .uid = SL_STR("u")};
     struct sl_pod *pod = sl_pod_new(&facts, NULL);
-    (void)state;
     assert_non_null(pod);
     assert_true(is_queued(pod, "default-scheduler", false));
     assert_false(is_queued(pod, "sliced-scheduler", false));
@@ -50,11 +47,10 @@ static void a_pod_that_names_no_scheduler_is_the_default_ones(void **state)
 }
 
 /* It is for one node, and for no other it could wait. */
-static void pods_of_a_daemon_set_that_is_believed_are_queued_only_behind_our_gate(void **state)
+TEST_THAT(pods_of_a_daemon_set_that_is_believed_are_queued_only_behind_our_gate)
 {
     static const char *const namespaces[] = {"kube-system", "monitoring", "agents"};
     struct sl_pod pod = pod_of("s", SL_GATE_NONE);
-    (void)state;
     pod.daemon_set = true;
     for (int i = 0; i < 6; i++) {
         bool gated = i >= 3;
@@ -69,11 +65,10 @@ static void pods_of_a_daemon_set_that_is_believed_are_queued_only_behind_our_gat
 }
 
 /* Whoever makes a pod says whose it is. */
-static void who_names_a_daemon_set_elsewhere_waits_as_others_do(void **state)
+TEST_THAT(who_names_a_daemon_set_elsewhere_waits_as_others_do)
 {
     static const char *const namespaces[] = {"default", "kube", "kube-systems", "monitorin", ""};
     struct sl_pod pod = pod_of("s", SL_GATE_NONE);
-    (void)state;
     pod.daemon_set = true;
     for (int i = 0; i < 10; i++) {
         pod.namespace = namespaces[i % 5];
@@ -85,10 +80,9 @@ static void who_names_a_daemon_set_elsewhere_waits_as_others_do(void **state)
     assert_true(is_queued(&pod, "s", false));
 }
 
-static void whoever_takes_the_gate_off_stays_in_the_queue(void **state)
+TEST_THAT(whoever_takes_the_gate_off_stays_in_the_queue)
 {
     struct sl_pod pod = pod_of("default-scheduler", SL_GATE_OURS);
-    (void)state;
     pod.daemon_set = true;
     pod.namespace = "kube-system";
     pod.gate = SL_GATE_NONE;
@@ -98,10 +92,9 @@ static void whoever_takes_the_gate_off_stays_in_the_queue(void **state)
     assert_true(is_queued(&pod, "s", true));
 }
 
-static void where_all_get_the_gate_only_those_who_had_it_are_queued(void **state)
+TEST_THAT(where_all_get_the_gate_only_those_who_had_it_are_queued)
 {
     struct sl_pod pod = pod_of("s", SL_GATE_NONE);
-    (void)state;
     assert_true(is_queued(&pod, "s", false));
     assert_false(is_queued(&pod, "s", true));
     assert_false(is_queued(&pod, "", true));
@@ -115,7 +108,7 @@ static void where_all_get_the_gate_only_those_who_had_it_are_queued(void **state
     assert_true(is_queued(&pod, "s", true));
 }
 
-static void what_the_queue_and_a_daemon_set_wrote_on_a_pod_is_read(void **state)
+TEST_THAT(what_the_queue_and_a_daemon_set_wrote_on_a_pod_is_read)
 {
     struct sl_pair released = {SL_STR("sliced.dev/released"), SL_STR("2026-11-21T00:00:00Z"), NULL};
     struct sl_pod_facts facts = {.name = SL_STR("p"), .uid = SL_STR("u")};
@@ -123,7 +116,6 @@ static void what_the_queue_and_a_daemon_set_wrote_on_a_pod_is_read(void **state)
     facts.annotations = &released;
     facts.daemon_set = true;
     struct sl_pod *both = sl_pod_new(&facts, NULL);
-    (void)state;
     assert_non_null(plain);
     assert_non_null(both);
     struct sl_pod *bound = sl_pod_bound_to(both, "n", NULL, SL_POD_RUNNING);
@@ -134,19 +126,4 @@ static void what_the_queue_and_a_daemon_set_wrote_on_a_pod_is_read(void **state)
     sl_pod_unref(plain);
     sl_pod_unref(both);
     sl_pod_unref(bound);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_of_other_schedulers_are_not_queued_unless_they_have_our_gate),
-        cmocka_unit_test(without_a_name_all_pods_are_queued),
-        cmocka_unit_test(a_pod_that_names_no_scheduler_is_the_default_ones),
-        cmocka_unit_test(pods_of_a_daemon_set_that_is_believed_are_queued_only_behind_our_gate),
-        cmocka_unit_test(who_names_a_daemon_set_elsewhere_waits_as_others_do),
-        cmocka_unit_test(whoever_takes_the_gate_off_stays_in_the_queue),
-        cmocka_unit_test(where_all_get_the_gate_only_those_who_had_it_are_queued),
-        cmocka_unit_test(what_the_queue_and_a_daemon_set_wrote_on_a_pod_is_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

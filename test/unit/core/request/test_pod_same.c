@@ -3,10 +3,11 @@
 
 #include "core/request/pod_read.h"
 
+TEST_FIXTURE(set_up, tear_down)
+
 /* One container asks a device plugin for two, or each of two for one. */
-static void an_ask_of_one_container_is_not_that_of_two(void **state)
+TEST_ON(struct pod_rig *rig, an_ask_of_one_container_is_not_that_of_two)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu.shared=2");
     struct sl_pod *together = sl_pod_ref((struct sl_pod *)make(rig));
     rig->pod.containers = NULL;
@@ -19,7 +20,7 @@ static void an_ask_of_one_container_is_not_that_of_two(void **state)
     sl_pod_unref(together);
 }
 
-static void items_that_differ_in_anything_but_the_workload_have_other_words(void **state)
+TEST_THAT(items_that_differ_in_anything_but_the_workload_have_other_words)
 {
     const struct sl_ask_item item = {.key = 7, .count = 2, .each = 1, .gpus = 1};
     const struct sl_ask_item other[] = {
@@ -32,7 +33,6 @@ static void items_that_differ_in_anything_but_the_workload_have_other_words(void
     };
     uint64_t words[SL_ITEM_WORDS];
     uint64_t others[SL_ITEM_WORDS];
-    (void)state;
     sl_item_words(&item, words);
     for (unsigned i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
         sl_item_words(&other[i], others);
@@ -46,9 +46,8 @@ static void items_that_differ_in_anything_but_the_workload_have_other_words(void
 }
 
 /* More labels than are remembered hide none that may pass for a name of an exporter's. */
-static void a_label_that_poses_makes_another_pod_of_it_behind_any_number_of_others(void **state)
+TEST_ON(struct pod_rig *rig, a_label_that_poses_makes_another_pod_of_it_behind_any_number_of_others)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu=1");
     for (int i = 0; i < 2 * SL_POD_LABELS_MAX; i++) {
         char key[32];
@@ -85,9 +84,8 @@ static void fill(struct sl_pod *pod, struct sl_ask_item *item, const uint64_t la
 #undef FLAG
 }
 
-static void the_facts_can_tell_every_field(void **state)
+TEST_ON(struct pod_rig *rig, the_facts_can_tell_every_field)
 {
-    struct pod_rig *rig = *state;
     const struct sl_pod plain = *make(rig);
     asks(rig, "nvidia.com/gpu=300 nvidia.com/mig-1g.6gb.shared=-1");
     rig->pod.name = SL_STR("other");
@@ -131,13 +129,12 @@ static void the_facts_can_tell_every_field(void **state)
 #undef FLAG
 }
 
-static void pods_that_differ_in_one_field_are_the_same_only_if_that_is_quiet(void **state)
+TEST_THAT(pods_that_differ_in_one_field_are_the_same_only_if_that_is_quiet)
 {
     struct sl_ask_item item = {.resource = "nvidia.com/gpu", .count = 1};
     const uint64_t label[2] = {1, 2};
     struct sl_pod pod;
     struct sl_pod other;
-    (void)state;
     fill(&pod, &item, label);
 #define DIFFERS(change, field, quiet)                                                              \
     fill(&other, &item, label);                                                                    \
@@ -160,13 +157,12 @@ static void pods_that_differ_in_one_field_are_the_same_only_if_that_is_quiet(voi
 #undef DIFFERS
 }
 
-static void a_pod_has_what_it_was_given_only_if_each_field_that_is_kept_agrees(void **state)
+TEST_THAT(a_pod_has_what_it_was_given_only_if_each_field_that_is_kept_agrees)
 {
     struct sl_ask_item item = {.resource = "nvidia.com/gpu", .count = 1};
     const uint64_t label[2] = {1, 2};
     struct sl_pod pod;
     struct sl_pod given;
-    (void)state;
     fill(&pod, &item, label);
     pod.set_aside = false;
 #define HAS(change, field, has)                                                                    \
@@ -194,12 +190,11 @@ static void a_pod_has_what_it_was_given_only_if_each_field_that_is_kept_agrees(v
 #undef HAS
 }
 
-static void a_copy_has_every_field_but_those_that_go_into_none(void **state)
+TEST_THAT(a_copy_has_every_field_but_those_that_go_into_none)
 {
     struct sl_ask_item item = {.resource = "nvidia.com/gpu", .count = 1};
     const uint64_t label[2] = {1, 2};
     struct sl_pod pod;
-    (void)state;
     fill(&pod, &item, label);
     struct sl_pod *copy = sl_pod_bound_to(&pod, pod.node, pod.assignment, pod.phase);
     assert_non_null(copy);
@@ -211,18 +206,4 @@ static void a_copy_has_every_field_but_those_that_go_into_none(void **state)
     SL_POD_TEXTS(TEXT)
 #undef TEXT
     sl_pod_unref(copy);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(an_ask_of_one_container_is_not_that_of_two),
-        TEST(items_that_differ_in_anything_but_the_workload_have_other_words),
-        TEST(a_label_that_poses_makes_another_pod_of_it_behind_any_number_of_others),
-        TEST(the_facts_can_tell_every_field),
-        TEST(pods_that_differ_in_one_field_are_the_same_only_if_that_is_quiet),
-        TEST(a_pod_has_what_it_was_given_only_if_each_field_that_is_kept_agrees),
-        TEST(a_copy_has_every_field_but_those_that_go_into_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,10 @@
 
 #include "sliced/timeout.h"
 
-static void durations_are_read_as_go_does_and_rounded_up(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_THAT(durations_are_read_as_go_does_and_rounded_up)
 {
-    (void)state;
     const struct {
         const char *text;
         int64_t seconds;
@@ -46,9 +47,8 @@ static void durations_are_read_as_go_does_and_rounded_up(void **state)
     }
 }
 
-static void other_text_is_no_timeout(void **state)
+TEST_THAT(other_text_is_no_timeout)
 {
-    (void)state;
     const char *texts[] = {"",
                            ".s",
                            ".h",
@@ -90,9 +90,8 @@ static void other_text_is_no_timeout(void **state)
     }
 }
 
-static void the_deadline_goes_before_the_annotation(void **state)
+TEST_ON(struct pod_rig *rig, the_deadline_goes_before_the_annotation)
 {
-    struct pod_rig *rig = *state;
     annotate(rig, "sliced.dev/timeout", "1h30m");
     assert_int_equal(make(rig)->timeout_s, 5400);
     assert_false(make(rig)->has_deadline);
@@ -103,9 +102,8 @@ static void the_deadline_goes_before_the_annotation(void **state)
     assert_int_equal(make(rig)->timeout_s, INT32_MAX);
 }
 
-static void a_malformed_timeout_is_none_and_told(void **state)
+TEST_ON(struct pod_rig *rig, a_malformed_timeout_is_none_and_told)
 {
-    struct pod_rig *rig = *state;
     asks(rig, "nvidia.com/gpu=1");
     annotate(rig, "sliced.dev/timeout", "soon");
     const struct sl_pod *pod = make(rig);
@@ -115,15 +113,4 @@ static void a_malformed_timeout_is_none_and_told(void **state)
     assert_string_equal(pod->problem,
                         "annotation sliced.dev/timeout: \"soon\" cannot be read, expected such as "
                         "90m, 2h30m, 1d, of less than 24856 days: the default timeout counts");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_are_read_as_go_does_and_rounded_up),
-        cmocka_unit_test(other_text_is_no_timeout),
-        TEST(the_deadline_goes_before_the_annotation),
-        TEST(a_malformed_timeout_is_none_and_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

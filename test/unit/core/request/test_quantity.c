@@ -1,12 +1,8 @@
 /* Quantities: values from Kubernetes' own tests, and properties against decimal arithmetic on
  * strings and a regular expression, which share nothing with the code under test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,9 +43,8 @@ static void check_value(const char *text, int64_t whole, int32_t nano)
     }
 }
 
-static void known_values_are_read_exactly_with_either_sign(void **state)
+TEST_THAT(known_values_are_read_exactly_with_either_sign)
 {
-    (void)state;
     /* The table of TestQuantityParse in k8s.io/apimachinery/pkg/api/resource/quantity_test.go,
      * without what it caps. */
     const struct value_case cases[] = {
@@ -138,9 +133,8 @@ static void known_values_are_read_exactly_with_either_sign(void **state)
     }
 }
 
-static void text_ends_where_its_length_says(void **state)
+TEST_THAT(text_ends_where_its_length_says)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t len;
@@ -158,9 +152,8 @@ static void text_ends_where_its_length_says(void **state)
     }
 }
 
-static void what_is_no_quantity_is_refused_and_leaves_the_result_alone(void **state)
+TEST_THAT(what_is_no_quantity_is_refused_and_leaves_the_result_alone)
 {
-    (void)state;
     const char *cases[] = {
         "",       "+",     "-",     ".",    "-.",   "Mi",    "k",      "e3",      "1.1.M",
         "1+1.0M", "0.1mi", "0.1am", "aoeu", ".5i",  "1i",    "-3.01i", "-3.01e-", "1e",
@@ -181,9 +174,8 @@ static void what_is_no_quantity_is_refused_and_leaves_the_result_alone(void **st
     assert_int_equal(q.whole, 1);
 }
 
-static void what_passes_2_63_is_refused_as_out_of_range(void **state)
+TEST_THAT(what_passes_2_63_is_refused_as_out_of_range)
 {
-    (void)state;
     const char *cases[] = {OVER,
                            "-9223372036854775808",
                            "9223372036854775807.1",
@@ -214,9 +206,8 @@ static void what_passes_2_63_is_refused_as_out_of_range(void **state)
     }
 }
 
-static void ceil_and_milli_round_away_from_zero(void **state)
+TEST_THAT(ceil_and_milli_round_away_from_zero)
 {
-    (void)state;
     int64_t v = 5;
     assert_int_equal(sl_quantity_ceil(parsed("1.000000001"), &v), SL_QUANTITY_OK);
     assert_int_equal(v, 2);
@@ -410,9 +401,8 @@ static bool random_quantity(char *text, struct decimal *x)
     return text[0] == '-';
 }
 
-static void random_quantities_agree_with_decimal_arithmetic_on_strings(void **state)
+TEST_THAT(random_quantities_agree_with_decimal_arithmetic_on_strings)
 {
-    (void)state;
     unsigned in_range = 0;
     for (int i = 0; i < 200000; i++) {
         char text[128];
@@ -432,9 +422,8 @@ static void random_quantities_agree_with_decimal_arithmetic_on_strings(void **st
     assert_in_range(in_range, 50000, 199000);
 }
 
-static void random_text_is_accepted_exactly_when_the_grammar_says_so(void **state)
+TEST_THAT(random_text_is_accepted_exactly_when_the_grammar_says_so)
 {
-    (void)state;
     static const char alphabet[] = "0123456789..+-eEinumkKMGTPx 00";
     regex_t grammar;
     assert_int_equal(regcomp(&grammar,
@@ -461,9 +450,8 @@ static void random_text_is_accepted_exactly_when_the_grammar_says_so(void **stat
     assert_in_range(accepted, 5000, 90000);
 }
 
-static void order_agrees_with_whole_nanos(void **state)
+TEST_THAT(order_agrees_with_whole_nanos)
 {
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         int64_t x = (int64_t)random_below(4000000) - 2000000;
         int64_t y = (int64_t)random_below(4000000) - 2000000;
@@ -475,27 +463,10 @@ static void order_agrees_with_whole_nanos(void **state)
     }
 }
 
-static void zeros_in_front_are_no_digits_however_many(void **state)
+TEST_THAT(zeros_in_front_are_no_digits_however_many)
 {
-    (void)state;
     check_value("0000000000000000000000000000007", 7, 0);
     check_value("-0000000000000000000000000000007Ki", -7 * KI, 0);
     check_value("0000000000000000000000000000000.5", 0, 500000000);
     check_value("0000000000000000000000000000000", 0, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values_are_read_exactly_with_either_sign),
-        cmocka_unit_test(text_ends_where_its_length_says),
-        cmocka_unit_test(what_is_no_quantity_is_refused_and_leaves_the_result_alone),
-        cmocka_unit_test(what_passes_2_63_is_refused_as_out_of_range),
-        cmocka_unit_test(ceil_and_milli_round_away_from_zero),
-        cmocka_unit_test(random_quantities_agree_with_decimal_arithmetic_on_strings),
-        cmocka_unit_test(random_text_is_accepted_exactly_when_the_grammar_says_so),
-        cmocka_unit_test(order_agrees_with_whole_nanos),
-        cmocka_unit_test(zeros_in_front_are_no_digits_however_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

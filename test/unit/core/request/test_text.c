@@ -1,18 +1,12 @@
 /* Sentences: what fits of them, and where they are cut. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "core/request/text.h"
+#include "unit/test.h"
 
-static void text_is_cut_where_it_is_full_and_stays_so(void **state)
+TEST_THAT(text_is_cut_where_it_is_full_and_stays_so)
 {
-    (void)state;
     for (size_t size = 1; size <= 12; size++) {
         struct sl_text text;
         char out[16];
@@ -35,11 +29,10 @@ static void text_is_cut_where_it_is_full_and_stays_so(void **state)
     }
 }
 
-static void text_of_no_size_is_cut_at_once(void **state)
+TEST_THAT(text_of_no_size_is_cut_at_once)
 {
     struct sl_text text;
     char out = '?';
-    (void)state;
     sl_text_init(&text, &out, 0);
     sl_text_puts(&text, "abc");
     assert_true(text.cut);
@@ -47,9 +40,8 @@ static void text_of_no_size_is_cut_at_once(void **state)
     assert_int_equal(out, '?');
 }
 
-static void no_character_is_cut_in_pieces(void **state)
+TEST_THAT(no_character_is_cut_in_pieces)
 {
-    (void)state;
     static const struct {
         size_t size;
         const char *expected;
@@ -65,9 +57,8 @@ static void no_character_is_cut_in_pieces(void **state)
 }
 
 /* What users wrote is escaped, and an escape is there whole or not at all. */
-static void shown_text_ends_before_what_does_not_fit(void **state)
+TEST_THAT(shown_text_ends_before_what_does_not_fit)
 {
-    (void)state;
     char whole[64];
     struct sl_text all;
     sl_text_init(&all, whole, sizeof(whole));
@@ -88,9 +79,8 @@ static void shown_text_ends_before_what_does_not_fit(void **state)
     }
 }
 
-static void numbers_are_written_up_to_the_largest(void **state)
+TEST_THAT(numbers_are_written_up_to_the_largest)
 {
-    (void)state;
     static const int64_t values[] = {0, 7, -1, 10, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         struct sl_text text;
@@ -103,9 +93,8 @@ static void numbers_are_written_up_to_the_largest(void **state)
     }
 }
 
-static void quotes_hold_the_beginning_of_a_long_text(void **state)
+TEST_THAT(quotes_hold_the_beginning_of_a_long_text)
 {
-    (void)state;
     char long_text[SL_TEXT_QUOTED_MAX + 1];
     memset(long_text, 'x', sizeof(long_text));
     for (size_t len = SL_TEXT_QUOTED_MAX - 1; len <= sizeof(long_text); len++) {
@@ -119,27 +108,12 @@ static void quotes_hold_the_beginning_of_a_long_text(void **state)
     }
 }
 
-static void sentences_are_parted(void **state)
+TEST_THAT(sentences_are_parted)
 {
     struct sl_text text;
     char out[32];
-    (void)state;
     sl_text_init(&text, out, sizeof(out));
     sl_text_next(&text, "a");
     sl_text_next(&text, "b");
     assert_string_equal(out, "a; b");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_cut_where_it_is_full_and_stays_so),
-        cmocka_unit_test(text_of_no_size_is_cut_at_once),
-        cmocka_unit_test(no_character_is_cut_in_pieces),
-        cmocka_unit_test(shown_text_ends_before_what_does_not_fit),
-        cmocka_unit_test(numbers_are_written_up_to_the_largest),
-        cmocka_unit_test(quotes_hold_the_beginning_of_a_long_text),
-        cmocka_unit_test(sentences_are_parted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,9 +41,8 @@ static uint32_t workload(const char *namespace, const char *images)
     return workload_of((struct words){.namespace = namespace, .images = images});
 }
 
-static void pods_of_one_namespace_with_the_same_images_are_of_one(void **state)
+TEST_THAT(pods_of_one_namespace_with_the_same_images_are_of_one)
 {
-    (void)state;
     uint32_t one = workload("team", "train:1 log:2");
     assert_true(one != 0);
     assert_true(
@@ -56,7 +55,7 @@ static void pods_of_one_namespace_with_the_same_images_are_of_one(void **state)
     assert_true(workload("team", "train:1 log:3") != one);
 }
 
-static void no_pod_is_of_another_namespaces_workload(void **state)
+TEST_THAT(no_pod_is_of_another_namespaces_workload)
 {
     static const struct words poses[] = {
         {.namespace = "b", .images = "train:1"},
@@ -68,38 +67,24 @@ static void no_pod_is_of_another_namespaces_workload(void **state)
         {.namespace = "b", .images = "train:1", .name = "a"},
     };
     uint32_t one = workload("a", "train:1");
-    (void)state;
     for (size_t i = 0; i < sizeof(poses) / sizeof(poses[0]); i++) {
         assert_true(workload_of(poses[i]) != one);
     }
     assert_true(workload("", "train:1") == workload("default", "train:1"));
 }
 
-static void borders_between_images_count(void **state)
+TEST_THAT(borders_between_images_count)
 {
-    (void)state;
     assert_true(workload("a", "x yz") != workload("a", "xy z"));
     assert_true(workload("a", "xyz") != workload("a", "x yz"));
     assert_true(workload("a", "x -") != workload("a", "x"));
     assert_true(workload("a", "- x") != workload("a", "x -"));
 }
 
-static void a_pod_that_declares_no_memory_is_of_none(void **state)
+TEST_THAT(a_pod_that_declares_no_memory_is_of_none)
 {
-    (void)state;
     assert_int_equal(workload_of((struct words){.namespace = "a", .images = "x", .memory = "0"}),
                      0);
     assert_int_equal(workload_of((struct words){.namespace = "a", .images = "x", .memory = "much"}),
                      0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_of_one_namespace_with_the_same_images_are_of_one),
-        cmocka_unit_test(no_pod_is_of_another_namespaces_workload),
-        cmocka_unit_test(borders_between_images_count),
-        cmocka_unit_test(a_pod_that_declares_no_memory_is_of_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

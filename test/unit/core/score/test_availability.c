@@ -2,9 +2,8 @@
  * placements. */
 #include "score_rig.h"
 
-static void free_instance_is_lost_to_its_own_profile(void **state)
+TEST_THAT(free_instance_is_lost_to_its_own_profile)
 {
-    (void)state;
     struct rig *rig = a30(2, false);
     struct sl_ask one = rig_ask(MIG1, 1);
     struct sl_ask two = rig_ask(MIG1, 2);
@@ -17,9 +16,8 @@ static void free_instance_is_lost_to_its_own_profile(void **state)
     rig_free(rig);
 }
 
-static void slice_costs_its_part_of_a_gpus_memory(void **state)
+TEST_THAT(slice_costs_its_part_of_a_gpus_memory)
 {
-    (void)state;
     struct rig *rig = rig_new();
     unsigned pool = rig_pool(rig, "nvidia.com/gpu-10gb", SL_KIND_REPLICA, 4);
     struct sl_ask ask = rig_ask("nvidia.com/gpu-10gb", 1);
@@ -33,9 +31,8 @@ static void slice_costs_its_part_of_a_gpus_memory(void **state)
     rig_free(rig);
 }
 
-static void demand_for_something_else_loses_nothing_on_a_static_node(void **state)
+TEST_THAT(demand_for_something_else_loses_nothing_on_a_static_node)
 {
-    (void)state;
     struct rig *rig = a30(2, false);
     struct sl_ask one = rig_ask(MIG1, 1);
     struct sl_demand demand = {0};
@@ -44,9 +41,8 @@ static void demand_for_something_else_loses_nothing_on_a_static_node(void **stat
     rig_free(rig);
 }
 
-static void without_demand_every_profile_of_the_model_weighs_the_same(void **state)
+TEST_THAT(without_demand_every_profile_of_the_model_weighs_the_same)
 {
-    (void)state;
     struct rig *rig = a30(1, false);
     struct sl_ask four = rig_ask(MIG1, 4);
     struct sl_demand other = {0};
@@ -58,9 +54,8 @@ static void without_demand_every_profile_of_the_model_weighs_the_same(void **sta
     rig_free(rig);
 }
 
-static void instance_of_unknown_profile_counts_as_a_device(void **state)
+TEST_THAT(instance_of_unknown_profile_counts_as_a_device)
 {
-    (void)state;
     struct rig *rig = a30(1, false);
     rig->node.model = NULL;
     rig->pool[0].profile = NULL;
@@ -72,9 +67,8 @@ static void instance_of_unknown_profile_counts_as_a_device(void **state)
     rig_free(rig);
 }
 
-static void without_demand_every_profile_of_an_unknown_model_weighs_the_same(void **state)
+TEST_THAT(without_demand_every_profile_of_an_unknown_model_weighs_the_same)
 {
-    (void)state;
     struct rig *rig = a30(1, false);
     struct sl_ask one = rig_ask(MIG1, 1);
     rig->node.model = NULL;
@@ -87,9 +81,8 @@ static void without_demand_every_profile_of_an_unknown_model_weighs_the_same(voi
     rig_free(rig);
 }
 
-static void replica_of_an_instance_is_its_share(void **state)
+TEST_THAT(replica_of_an_instance_is_its_share)
 {
-    (void)state;
     struct rig *rig = a30(1, false);
     rig->pool[0].kind = SL_KIND_REPLICA;
     rig->pool[0].replicas = 5;
@@ -101,10 +94,8 @@ static void replica_of_an_instance_is_its_share(void **state)
     rig_free(rig);
 }
 
-static void
-touched_device_is_better_than_an_untouched_one_where_gpus_are_repartitioned(void **state)
+TEST_THAT(touched_device_is_better_than_an_untouched_one_where_gpus_are_repartitioned)
 {
-    (void)state;
     struct rig *fresh = a30(1, true);
     struct rig *begun = a30(1, true);
     struct sl_ask one = rig_ask(MIG1, 1);
@@ -221,9 +212,8 @@ static int expected_availability(const struct rig *rig, const struct sl_ask *ask
     return (int)((200 * (weights * slices - sum) + weights * slices) / (2 * weights * slices));
 }
 
-static void availability_counts_legal_placements(void **state)
+TEST_THAT(availability_counts_legal_placements)
 {
-    (void)state;
     static const struct base bases[] = {
         {"A30-24GB", {"1g.6gb", "2g.12gb", "4g.24gb"}},
         {"A100-40GB / A800-40GB", {"1g.5gb", "2g.10gb", "3g.20gb"}},
@@ -264,9 +254,8 @@ static struct sl_ask random_ask(uint64_t *seed, const struct rig *rig)
     return ask;
 }
 
-static void availability_is_the_least_over_all_that_is_taken(void **state)
+TEST_THAT(availability_is_the_least_over_all_that_is_taken)
 {
-    (void)state;
     static const struct base base = {"A30-24GB", {"1g.6gb", "2g.12gb", "4g.24gb"}};
     uint64_t seed = 8;
     unsigned scored = 0;
@@ -298,9 +287,8 @@ static void availability_is_the_least_over_all_that_is_taken(void **state)
     assert_true(scored > 200);
 }
 
-static void sharing_a_shared_gpu_costs_nothing_and_a_fresh_one_all(void **state)
+TEST_THAT(sharing_a_shared_gpu_costs_nothing_and_a_fresh_one_all)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask six = rig_ask(MEM, 6);
     assert_int_equal(availability(rig, &six, NULL), 0);
@@ -313,9 +301,8 @@ static void sharing_a_shared_gpu_costs_nothing_and_a_fresh_one_all(void **state)
     rig_free(rig);
 }
 
-static void replica_on_a_gpu_that_is_shared_costs_nothing(void **state)
+TEST_THAT(replica_on_a_gpu_that_is_shared_costs_nothing)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, SHARED, SL_KIND_REPLICA, 8);
     rig->pool[0].replicas = 4;
@@ -332,9 +319,8 @@ static void replica_on_a_gpu_that_is_shared_costs_nothing(void **state)
     rig_free(rig);
 }
 
-static void replicas_where_only_counts_are_known_cost_their_share(void **state)
+TEST_THAT(replicas_where_only_counts_are_known_cost_their_share)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, SHARED, SL_KIND_REPLICA, 8);
     rig->pool[0].replicas = 4;
@@ -346,9 +332,8 @@ static void replicas_where_only_counts_are_known_cost_their_share(void **state)
     rig_free(rig);
 }
 
-static void memory_where_only_counts_are_known_costs_its_share_of_a_gpu(void **state)
+TEST_THAT(memory_where_only_counts_are_known_costs_its_share_of_a_gpu)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, MEM, SL_KIND_MEMORY, 64);
     rig->pool[0].on_devices = false;
@@ -361,9 +346,8 @@ static void memory_where_only_counts_are_known_costs_its_share_of_a_gpu(void **s
     rig_free(rig);
 }
 
-static void ask_of_both_sorts_has_the_larger_loss(void **state)
+TEST_THAT(ask_of_both_sorts_has_the_larger_loss)
 {
-    (void)state;
     struct rig *rig = a30(1, false);
     rig_pool(rig, MEM, SL_KIND_MEMORY, 16);
     rig_device(rig, 16);
@@ -391,7 +375,7 @@ static struct rig *single(const char *model, const char *profile, int64_t mib, i
     return rig;
 }
 
-static void of_what_suffices_the_smaller_is_the_better(void **state)
+TEST_THAT(of_what_suffices_the_smaller_is_the_better)
 {
     static const struct sl_score_config config = {
         .weight = {100, 50}, .by_kind = {[SL_KIND_WHOLE] = {0, 10, 0, 100, 30}}};
@@ -402,7 +386,6 @@ static void of_what_suffices_the_smaller_is_the_better(void **state)
         int32_t least;
         unsigned best;
     } rows[] = {{4096, 0}, {5952, 0}, {5953, 1}, {10240, 1}, {12032, 1}, {12033, 2}, {16384, 2}};
-    (void)state;
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         struct sl_ask ask = rig_ask(GPU, 1);
         ask.item[0].least_mib = rows[r].least;
@@ -421,12 +404,11 @@ static void of_what_suffices_the_smaller_is_the_better(void **state)
     }
 }
 
-static void memory_beyond_what_is_needed_costs_half_of_the_term(void **state)
+TEST_THAT(memory_beyond_what_is_needed_costs_half_of_the_term)
 {
     struct rig *rig = single("A30-24GB", "2g.12gb", 12000, 2);
     struct sl_ask ask = rig_ask(GPU, 1);
     struct sl_demand demand = {0};
-    (void)state;
     add_demand(&demand, GPU, 1);
     assert_int_equal(availability(rig, &ask, &demand), 50);
     ask.item[0].least_mib = 12000;
@@ -441,9 +423,8 @@ static void memory_beyond_what_is_needed_costs_half_of_the_term(void **state)
 }
 
 /* The share is on a GPU that others share already: it costs nothing, the instance does. */
-static void instance_beside_a_share_costs_what_it_costs_alone(void **state)
+TEST_THAT(instance_beside_a_share_costs_what_it_costs_alone)
 {
-    (void)state;
     struct rig *rig = a30(1, true);
     struct sl_ask alone = rig_ask(MIG1, 1);
     struct sl_ask share = rig_ask(MEM, 1);
@@ -457,9 +438,8 @@ static void instance_beside_a_share_costs_what_it_costs_alone(void **state)
     rig_free(rig);
 }
 
-static void only_what_says_how_much_it_needs_is_measured_by_it(void **state)
+TEST_THAT(only_what_says_how_much_it_needs_is_measured_by_it)
 {
-    (void)state;
     struct rig *rig = single("A30-24GB", "2g.12gb", 12000, 2);
     unsigned other = rig_pool(rig, SHARED, SL_KIND_REPLICA, 4);
     rig->pool[other].on_devices = false;
@@ -476,9 +456,8 @@ static void only_what_says_how_much_it_needs_is_measured_by_it(void **state)
     rig_free(rig);
 }
 
-static void demand_counts_whichever_row_it_is_in(void **state)
+TEST_THAT(demand_counts_whichever_row_it_is_in)
 {
-    (void)state;
     struct sl_demand first = {0};
     struct sl_demand last = {0};
     struct sl_ask ask = rig_ask(MIG1, 1);
@@ -491,32 +470,4 @@ static void demand_counts_whichever_row_it_is_in(void **state)
     assert_in_range(term, 1, 99);
     assert_int_equal(availability(rig, &ask, &last), term);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(free_instance_is_lost_to_its_own_profile),
-        cmocka_unit_test(slice_costs_its_part_of_a_gpus_memory),
-        cmocka_unit_test(demand_for_something_else_loses_nothing_on_a_static_node),
-        cmocka_unit_test(without_demand_every_profile_of_the_model_weighs_the_same),
-        cmocka_unit_test(instance_of_unknown_profile_counts_as_a_device),
-        cmocka_unit_test(without_demand_every_profile_of_an_unknown_model_weighs_the_same),
-        cmocka_unit_test(replica_of_an_instance_is_its_share),
-        cmocka_unit_test(
-            touched_device_is_better_than_an_untouched_one_where_gpus_are_repartitioned),
-        cmocka_unit_test(availability_counts_legal_placements),
-        cmocka_unit_test(sharing_a_shared_gpu_costs_nothing_and_a_fresh_one_all),
-        cmocka_unit_test(replica_on_a_gpu_that_is_shared_costs_nothing),
-        cmocka_unit_test(replicas_where_only_counts_are_known_cost_their_share),
-        cmocka_unit_test(memory_where_only_counts_are_known_costs_its_share_of_a_gpu),
-        cmocka_unit_test(availability_is_the_least_over_all_that_is_taken),
-        cmocka_unit_test(ask_of_both_sorts_has_the_larger_loss),
-        cmocka_unit_test(of_what_suffices_the_smaller_is_the_better),
-        cmocka_unit_test(memory_beyond_what_is_needed_costs_half_of_the_term),
-        cmocka_unit_test(instance_beside_a_share_costs_what_it_costs_alone),
-        cmocka_unit_test(only_what_says_how_much_it_needs_is_measured_by_it),
-        cmocka_unit_test(demand_counts_whichever_row_it_is_in),
-    };
-    return cmocka_run_group_tests_name("score_availability", tests, NULL, NULL);
 }

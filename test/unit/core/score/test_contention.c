@@ -47,7 +47,7 @@ static int32_t contention(struct rig *rig, const struct sl_ask *ask)
     return s.term[SL_TERM_CONTENTION];
 }
 
-static void one_pod_more_gets_what_others_leave_and_an_equal_part_at_least(void **state)
+TEST_THAT(one_pod_more_gets_what_others_leave_and_an_equal_part_at_least)
 {
     static const struct {
         int16_t load;
@@ -56,16 +56,14 @@ static void one_pod_more_gets_what_others_leave_and_an_equal_part_at_least(void 
     } rows[] = {{-1, 0, -1},    {-1, 3, -1},    {0, 0, 1000},  {1000, 0, 1000},
                 {0, 1, 1000},   {300, 1, 700},  {500, 1, 500}, {800, 1, 500},
                 {1000, 1, 500}, {1000, 4, 200}, {700, 4, 300}, {1000, UINT16_MAX, 0}};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct sl_measured measured = {.load = rows[i].load, .n_pods = rows[i].n_pods};
         assert_int_equal(sl_measured_left(&measured), rows[i].left);
     }
 }
 
-static void idle_neighbour_scores_above_a_busy_one(void **state)
+TEST_THAT(idle_neighbour_scores_above_a_busy_one)
 {
-    (void)state;
     struct rig *rig = shared_gpus(1);
     struct sl_ask one = rig_ask(SHARED, 1);
     struct sl_ask share = rig_ask(MEM, 4);
@@ -80,9 +78,8 @@ static void idle_neighbour_scores_above_a_busy_one(void **state)
     rig_free(rig);
 }
 
-static void of_several_gpus_the_busiest_counts(void **state)
+TEST_THAT(of_several_gpus_the_busiest_counts)
 {
-    (void)state;
     struct rig *rig = shared_gpus(3);
     struct sl_ask three = rig_ask(SHARED, 3);
     for (unsigned i = 0; i < 3; i++) {
@@ -98,11 +95,10 @@ static void of_several_gpus_the_busiest_counts(void **state)
 }
 
 /* Decisions without telemetry, or with one that is too old, are those of other terms alone. */
-static void where_nothing_is_measured_the_total_is_that_of_the_other_terms(void **state)
+TEST_THAT(where_nothing_is_measured_the_total_is_that_of_the_other_terms)
 {
     static const struct sl_score_config without = {.weight = {7, 3, 2, 5, 1, 0}};
     static const struct sl_score_config with = {.weight = {7, 3, 2, 5, 1, 900}};
-    (void)state;
     struct rig *rig = shared_gpus(2);
     struct sl_ask asks[] = {rig_ask(SHARED, 1), rig_ask(MEM, 4), rig_ask2(SHARED, 1, MEM, 4)};
     put_pod(rig, 0);
@@ -122,9 +118,8 @@ static void where_nothing_is_measured_the_total_is_that_of_the_other_terms(void 
     rig_free(rig);
 }
 
-static void whole_gpus_and_instances_have_no_neighbours(void **state)
+TEST_THAT(whole_gpus_and_instances_have_no_neighbours)
 {
-    (void)state;
     struct rig *gpus = rig_of_gpus(2, 16);
     struct rig *instances = a30(1, false);
     struct sl_ask whole = rig_ask(GPU, 1);
@@ -140,9 +135,8 @@ static void whole_gpus_and_instances_have_no_neighbours(void **state)
     rig_free(instances);
 }
 
-static void one_scorer_tells_nodes_of_different_load_apart(void **state)
+TEST_THAT(one_scorer_tells_nodes_of_different_load_apart)
 {
-    (void)state;
     struct sl_scorer scorer;
     struct sl_score s;
     struct rig *rig = shared_gpus(1);
@@ -173,11 +167,10 @@ static int32_t total_beside(const struct sl_ask *ask, const struct sl_score_conf
 }
 
 /* By the defaults of the configuration. */
-static void usual_weights_put_idle_neighbours_first(void **state)
+TEST_THAT(usual_weights_put_idle_neighbours_first)
 {
     static const struct sl_score_config replica = {.weight = {100, 50, 0, 0, 0, 50}};
     static const struct sl_score_config memory = {.weight = {0, 10, 0, 100, 30, 20}};
-    (void)state;
     struct sl_ask one = rig_ask(SHARED, 1);
     struct sl_ask share = rig_ask(MEM, 4);
     assert_true(total_beside(&one, &replica, 50) > total_beside(&one, &replica, 1000));
@@ -186,9 +179,8 @@ static void usual_weights_put_idle_neighbours_first(void **state)
     assert_true(total_beside(&share, &memory, -1) > total_beside(&share, &memory, 1000));
 }
 
-static void neighbours_are_told_in_words(void **state)
+TEST_THAT(neighbours_are_told_in_words)
 {
-    (void)state;
     char text[128];
     struct rig *rig = shared_gpus(2);
     struct sl_ask one = rig_ask(SHARED, 1);
@@ -229,9 +221,8 @@ static struct sl_ask ssd_ask(struct rig *rig)
     return ask;
 }
 
-static void who_suffers_gets_an_emptier_gpu_or_one_under_mps(void **state)
+TEST_THAT(who_suffers_gets_an_emptier_gpu_or_one_under_mps)
 {
-    (void)state;
     struct rig *rig = shared_gpus(1);
     struct sl_ask other = rig_ask(SHARED, 1);
     put_load(rig, 0, 0);
@@ -258,9 +249,8 @@ static void who_suffers_gets_an_emptier_gpu_or_one_under_mps(void **state)
     rig_free(rig);
 }
 
-static void what_suffers_is_told_in_words(void **state)
+TEST_THAT(what_suffers_is_told_in_words)
 {
-    (void)state;
     char text[192];
     struct rig *rig = shared_gpus(1);
     struct sl_ask other = rig_ask(SHARED, 1);
@@ -277,21 +267,4 @@ static void what_suffers_is_told_in_words(void **state)
     sl_contention_text(rig_view(rig), &other, text, sizeof text);
     assert_string_equal(text, "neighbours on GPU 0: 1, busy 12 %, leave 88 %");
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_pod_more_gets_what_others_leave_and_an_equal_part_at_least),
-        cmocka_unit_test(idle_neighbour_scores_above_a_busy_one),
-        cmocka_unit_test(of_several_gpus_the_busiest_counts),
-        cmocka_unit_test(where_nothing_is_measured_the_total_is_that_of_the_other_terms),
-        cmocka_unit_test(whole_gpus_and_instances_have_no_neighbours),
-        cmocka_unit_test(one_scorer_tells_nodes_of_different_load_apart),
-        cmocka_unit_test(usual_weights_put_idle_neighbours_first),
-        cmocka_unit_test(neighbours_are_told_in_words),
-        cmocka_unit_test(who_suffers_gets_an_emptier_gpu_or_one_under_mps),
-        cmocka_unit_test(what_suffers_is_told_in_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

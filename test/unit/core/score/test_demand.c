@@ -1,14 +1,9 @@
 /* The heaviest of what others want. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "sliced/constraint.h"
 #include "sliced/demand.h"
+#include "unit/test.h"
 
 enum { PODS = 128 };
 
@@ -42,9 +37,8 @@ static void wait_for(struct sl_wants *wants, const struct sl_pod *pod, int32_t p
     sl_wants_waiting(wants, pod, pods);
 }
 
-static void the_heaviest_rows_are_kept_in_order_however_they_come(void **state)
+TEST_THAT(the_heaviest_rows_are_kept_in_order_however_they_come)
 {
-    (void)state;
     for (unsigned step = 1; step <= 7; step += 2) { /* odd: each is met once in 64 */
         static struct sl_wants wants;
         struct sl_pod *pod[64];
@@ -70,9 +64,8 @@ static void the_heaviest_rows_are_kept_in_order_however_they_come(void **state)
     }
 }
 
-static void the_heaviest_typical_asks_are_kept_in_order_however_they_come(void **state)
+TEST_THAT(the_heaviest_typical_asks_are_kept_in_order_however_they_come)
 {
-    (void)state;
     for (unsigned step = 1; step <= 7; step += 2) {
         static struct sl_wants wants;
         struct sl_pod *pod[PODS];
@@ -97,12 +90,11 @@ static void the_heaviest_typical_asks_are_kept_in_order_however_they_come(void *
     }
 }
 
-static void what_nobody_wants_and_instances_among_typical_asks_are_left_out(void **state)
+TEST_THAT(what_nobody_wants_and_instances_among_typical_asks_are_left_out)
 {
     static struct sl_wants wants;
     struct sl_pod *whole = pod_new("nvidia.com/gpu", 1);
     struct sl_pod *instance = pod_new("nvidia.com/mig-1g.5gb", 1);
-    (void)state;
     wait_for(&wants, whole, 0);
     wait_for(&wants, instance, 9);
     const struct sl_demand *demand = sl_wants_top(&wants);
@@ -226,12 +218,11 @@ static void account_step(struct account *account, struct sl_wants *wants, unsign
     }
 }
 
-static void demand_is_who_waits_and_the_last_binds(void **state)
+TEST_THAT(demand_is_who_waits_and_the_last_binds)
 {
     static struct sl_wants wants;
     static struct account account;
     uint64_t seed = 7;
-    (void)state;
     account_begin(&account);
     for (unsigned step = 0; step < STEPS; step++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -262,12 +253,11 @@ static void demand_is_who_waits_and_the_last_binds(void **state)
     }
 }
 
-static void pods_that_are_gone_leave_nothing_behind(void **state)
+TEST_THAT(pods_that_are_gone_leave_nothing_behind)
 {
     static struct sl_wants wants;
     struct sl_pod *pod[] = {pod_new("nvidia.com/gpu", 1), pod_new("nvidia.com/gpu", 2),
                             pod_new("nvidia.com/mig-1g.5gb", 1)};
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         wait_for(&wants, pod[i], 1);
     }
@@ -283,16 +273,4 @@ static void pods_that_are_gone_leave_nothing_behind(void **state)
     assert_int_equal(wants.map.cap, 0);
     assert_null(wants.heap[SL_WANT_ANY].want);
     assert_null(wants.heap[SL_WANT_SIZED].want);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_heaviest_rows_are_kept_in_order_however_they_come),
-        cmocka_unit_test(the_heaviest_typical_asks_are_kept_in_order_however_they_come),
-        cmocka_unit_test(demand_is_who_waits_and_the_last_binds),
-        cmocka_unit_test(pods_that_are_gone_leave_nothing_behind),
-        cmocka_unit_test(what_nobody_wants_and_instances_among_typical_asks_are_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

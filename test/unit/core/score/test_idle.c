@@ -81,9 +81,8 @@ static void assert_near(double is, double wanted, double by)
     assert_true(is - wanted < by && wanted - is < by);
 }
 
-static void table_is_what_six_times_eight_offers_leave(void **state)
+TEST_THAT(table_is_what_six_times_eight_offers_leave)
 {
-    (void)state;
     struct sl_demand demand = {0};
     struct sl_ask ask = rig_ask(MEM, 3);
     struct sl_scorer scorer;
@@ -117,9 +116,8 @@ static void table_is_what_six_times_eight_offers_leave(void **state)
     assert_int_equal(idle->n_groups, 0);
 }
 
-static void large_numbers_stay_within_bounds(void **state)
+TEST_THAT(large_numbers_stay_within_bounds)
 {
-    (void)state;
     struct sl_demand demand = {0};
     struct sl_ask ask = rig_ask(MEM, INT64_MAX / 2);
     static const struct sl_score_config config = {.weight = {1}};
@@ -138,9 +136,8 @@ static void large_numbers_stay_within_bounds(void **state)
 
 /* ---- what is preferred ---- */
 
-static void share_that_fills_a_gap_is_better_than_one_that_leaves_a_piece(void **state)
+TEST_THAT(share_that_fills_a_gap_is_better_than_one_that_leaves_a_piece)
 {
-    (void)state;
     struct sl_demand demand = {0};
     struct sl_ask six = rig_ask(MEM, 6);
     add(&demand, MEM, 6, 0, 1);
@@ -167,9 +164,8 @@ static int term_of(int units, int devices)
     return (int)(term(units * 64000.0 / UNITS, devices) + 0.5);
 }
 
-static void node_that_runs_out_of_cpu_is_spared_by_those_who_want_much(void **state)
+TEST_THAT(node_that_runs_out_of_cpu_is_spared_by_those_who_want_much)
 {
-    (void)state;
     struct sl_demand demand = {0};
     add(&demand, GPU, 1, 12000, 1);
     struct rig *rich = gpus(2, (const char *const[]){NULL, NULL});
@@ -201,9 +197,8 @@ static int32_t whole(unsigned n, const struct sl_ask *ask, const struct sl_deman
     return term;
 }
 
-static void odd_gpu_goes_before_one_of_a_pair(void **state)
+TEST_THAT(odd_gpu_goes_before_one_of_a_pair)
 {
-    (void)state;
     struct sl_demand demand = {0};
     struct sl_ask one = rig_ask(GPU, 1);
     struct sl_ask two = rig_ask(GPU, 2);
@@ -215,9 +210,8 @@ static void odd_gpu_goes_before_one_of_a_pair(void **state)
     assert_int_equal(whole(3, &one, &demand), 50);
 }
 
-static void share_on_a_shared_gpu_breaks_no_pair(void **state)
+TEST_THAT(share_on_a_shared_gpu_breaks_no_pair)
 {
-    (void)state;
     struct sl_demand demand = {0};
     struct sl_ask share = rig_ask(MEM, 6);
     add(&demand, GPU, 2, 0, 1);
@@ -228,9 +222,8 @@ static void share_on_a_shared_gpu_breaks_no_pair(void **state)
     rig_free(shared);
 }
 
-static void where_only_counts_are_known_whole_gpus_are_counted(void **state)
+TEST_THAT(where_only_counts_are_known_whole_gpus_are_counted)
 {
-    (void)state;
     struct sl_demand demand = {0};
     struct sl_ask one = rig_ask(GPU, 1);
     add(&demand, GPU, 2, 0, 1);
@@ -259,9 +252,8 @@ static void where_only_counts_are_known_whole_gpus_are_counted(void **state)
     assert_true(by[0].term[SL_TERM_FRAGMENTATION] > 50); /* a pod that needs less than others */
 }
 
-static void ask_of_several_items_is_scored_by_where_it_really_goes(void **state)
+TEST_THAT(ask_of_several_items_is_scored_by_where_it_really_goes)
 {
-    (void)state;
     struct sl_demand demand = {0};
     struct sl_ask both = rig_ask2(GPU, 1, MEM, 6);
     add(&demand, GPU, 1, 0, 1);
@@ -273,9 +265,8 @@ static void ask_of_several_items_is_scored_by_where_it_really_goes(void **state)
     rig_free(fresh);
 }
 
-static void without_demand_the_ask_itself_is_typical(void **state)
+TEST_THAT(without_demand_the_ask_itself_is_typical)
 {
-    (void)state;
     struct sl_demand none = {0};
     struct sl_ask half = rig_ask(MEM, UNITS / 2);
     struct rig *fresh = gpus(1, (const char *const[]){NULL});
@@ -286,9 +277,8 @@ static void without_demand_the_ask_itself_is_typical(void **state)
     rig_free(used);
 }
 
-static void summary_of_a_view_says_what_its_devices_do(void **state)
+TEST_THAT(summary_of_a_view_says_what_its_devices_do)
 {
-    (void)state;
     uint64_t seed = 3;
     struct sl_demand demand = {0};
     unsigned fitting = 0;
@@ -320,9 +310,8 @@ static void summary_of_a_view_says_what_its_devices_do(void **state)
     assert_in_range(fitting, 100, 299);
 }
 
-static void asks_for_what_the_node_does_not_offer_do_not_count(void **state)
+TEST_THAT(asks_for_what_the_node_does_not_offer_do_not_count)
 {
-    (void)state;
     struct sl_demand shares = {0};
     struct sl_demand all = {0};
     struct sl_ask six = rig_ask(MEM, 6);
@@ -345,9 +334,8 @@ static void asks_for_what_the_node_does_not_offer_do_not_count(void **state)
 }
 
 /* A gap is counted in steps rounded down, a share in steps rounded up. */
-static void share_that_fits_by_less_than_a_step_is_scored(void **state)
+TEST_THAT(share_that_fits_by_less_than_a_step_is_scored)
 {
-    (void)state;
     struct sl_demand demand = {0};
     struct sl_ask share = rig_ask(MEM, 495);
     struct sl_ask other = rig_ask(MEM, 504);
@@ -358,9 +346,8 @@ static void share_that_fits_by_less_than_a_step_is_scored(void **state)
     rig_free(rig);
 }
 
-static void share_leaves_its_gap_less_its_steps(void **state)
+TEST_THAT(share_leaves_its_gap_less_its_steps)
 {
-    (void)state;
     static const struct sl_score_config config = {.weight = {1}};
     struct sl_demand demand = {0};
     struct sl_scorer scorer;
@@ -381,9 +368,8 @@ static void share_leaves_its_gap_less_its_steps(void **state)
 
 /* The same state of GPUs that are shared as replicas, of more units than there are steps, or asked
  * for by a share over several of them. */
-static void summary_says_what_devices_do_of_any_sort(void **state)
+TEST_THAT(summary_says_what_devices_do_of_any_sort)
 {
-    (void)state;
     static const char *const resources[] = {SHARED, MEM, GPU};
     uint64_t seed = 6;
     struct sl_demand demand = {0};
@@ -437,9 +423,8 @@ static void summary_says_what_devices_do_of_any_sort(void **state)
 }
 
 /* A share of each device counts once, whatever else of the ask goes there. */
-static void shares_of_two_sorts_on_one_gpu_are_one_change(void **state)
+TEST_THAT(shares_of_two_sorts_on_one_gpu_are_one_change)
 {
-    (void)state;
     struct sl_demand demand = {0};
     struct sl_ask both = rig_ask2(MEM, 10, SHARED, 1);
     struct sl_ask share = rig_ask(MEM, 10);
@@ -453,9 +438,8 @@ static void shares_of_two_sorts_on_one_gpu_are_one_change(void **state)
     rig_free(rig);
 }
 
-static void instances_leave_whole_gpus_as_they_are(void **state)
+TEST_THAT(instances_leave_whole_gpus_as_they_are)
 {
-    (void)state;
     const struct sl_mig_model *model = rig_model("A30-24GB");
     struct rig *rig = rig_of_gpus(3, UNITS);
     struct sl_demand demand = {0};
@@ -476,9 +460,8 @@ static void instances_leave_whole_gpus_as_they_are(void **state)
 
 /* ---- weights ---- */
 
-static void weights_go_by_the_kind_of_the_ask(void **state)
+TEST_THAT(weights_go_by_the_kind_of_the_ask)
 {
-    (void)state;
     struct sl_score_config config = {.weight = {7}};
     config.by_kind[SL_KIND_MEMORY][SL_TERM_PACKING] = 5;
     config.by_kind[SL_KIND_WHOLE][SL_TERM_WHOLE] = 4;
@@ -506,9 +489,8 @@ static int32_t size_of(int32_t steps, int64_t units, int32_t replicas, const cha
     return sl_idle_size(&idle, &ask);
 }
 
-static void sizes_are_in_steps_of_a_device_rounded_up(void **state)
+TEST_THAT(sizes_are_in_steps_of_a_device_rounded_up)
 {
-    (void)state;
     assert_int_equal(size_of(20, 20, 0, GPU, 1), 20);
     assert_int_equal(size_of(4, 0, 4, "nvidia.com/gpu.shared", 1), 1);
     assert_int_equal(size_of(100, 0, 3, "nvidia.com/gpu.shared", 1), 34);
@@ -521,9 +503,8 @@ static void sizes_are_in_steps_of_a_device_rounded_up(void **state)
     assert_int_equal(size_of(20, 20, 0, "nvidia.com/mig-1g.5gb", 1), 0);
 }
 
-static void groups_share_the_devices_that_are_asked_for(void **state)
+TEST_THAT(groups_share_the_devices_that_are_asked_for)
 {
-    (void)state;
     static const struct sl_score_config config = {.weight = {1}};
     struct sl_demand demand = {0};
     struct sl_ask ask = rig_ask(GPU, 1);
@@ -615,9 +596,8 @@ static void assert_terms(struct rig *rig, const struct sl_ask *ask, const struct
                 1);
 }
 
-static void terms_are_what_becomes_of_idle_gpus(void **state)
+TEST_THAT(terms_are_what_becomes_of_idle_gpus)
 {
-    (void)state;
     uint64_t seed = 5;
     struct sl_demand demand = {0};
     unsigned judged = 0;
@@ -651,9 +631,8 @@ static void terms_are_what_becomes_of_idle_gpus(void **state)
     assert_in_range(judged, 150, 300);
 }
 
-static void counts_of_gpus_are_read_whichever_pool_they_are(void **state)
+TEST_THAT(counts_of_gpus_are_read_whichever_pool_they_are)
 {
-    (void)state;
     struct sl_demand demand = {0};
     struct sl_ask one = rig_ask(GPU, 1);
     struct sl_ask two = rig_ask(GPU, 2);
@@ -668,9 +647,8 @@ static void counts_of_gpus_are_read_whichever_pool_they_are(void **state)
     rig_free(rig);
 }
 
-static void what_the_ask_itself_needs_of_cpu_is_typical_without_demand(void **state)
+TEST_THAT(what_the_ask_itself_needs_of_cpu_is_typical_without_demand)
 {
-    (void)state;
     static const struct sl_score_config config = {.weight = {1}};
     struct sl_ask both = rig_ask2(MEM, UNITS / 2, GPU, 1);
     struct sl_scorer scorer;
@@ -684,9 +662,8 @@ static void what_the_ask_itself_needs_of_cpu_is_typical_without_demand(void **st
     assert_int_equal(scorer.typical[1].kind, SL_KIND_WHOLE);
 }
 
-static void each_size_of_gpus_has_its_table(void **state)
+TEST_THAT(each_size_of_gpus_has_its_table)
 {
-    (void)state;
     static const struct sl_score_config config = {.weight = {1}};
     static const int32_t replicas[SL_IDLE_TABLES] = {4, 2, 10, 7};
     struct sl_demand demand = {0};
@@ -709,9 +686,8 @@ static void each_size_of_gpus_has_its_table(void **state)
     assert_ptr_equal(sl_idle_table(&scorer, 1, 0, 4), table[0]);
 }
 
-static void asks_that_no_gpu_there_can_hold_do_not_count(void **state)
+TEST_THAT(asks_that_no_gpu_there_can_hold_do_not_count)
 {
-    (void)state;
     static const struct sl_score_config config = {.weight = {1}};
     struct sl_ask ask = rig_ask(MEM, 3);
     struct sl_demand few = {0};
@@ -730,35 +706,4 @@ static void asks_that_no_gpu_there_can_hold_do_not_count(void **state)
     assert_memory_equal(x->need, y->need, (UNITS + 1) * sizeof(x->need[0]));
     assert_int_equal(x->cpu, y->cpu);
     assert_near(x->waste[1], 64000.0 / UNITS * 0, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_is_what_six_times_eight_offers_leave),
-        cmocka_unit_test(large_numbers_stay_within_bounds),
-        cmocka_unit_test(share_that_fills_a_gap_is_better_than_one_that_leaves_a_piece),
-        cmocka_unit_test(node_that_runs_out_of_cpu_is_spared_by_those_who_want_much),
-        cmocka_unit_test(odd_gpu_goes_before_one_of_a_pair),
-        cmocka_unit_test(share_on_a_shared_gpu_breaks_no_pair),
-        cmocka_unit_test(where_only_counts_are_known_whole_gpus_are_counted),
-        cmocka_unit_test(ask_of_several_items_is_scored_by_where_it_really_goes),
-        cmocka_unit_test(without_demand_the_ask_itself_is_typical),
-        cmocka_unit_test(summary_of_a_view_says_what_its_devices_do),
-        cmocka_unit_test(share_that_fits_by_less_than_a_step_is_scored),
-        cmocka_unit_test(asks_for_what_the_node_does_not_offer_do_not_count),
-        cmocka_unit_test(share_leaves_its_gap_less_its_steps),
-        cmocka_unit_test(summary_says_what_devices_do_of_any_sort),
-        cmocka_unit_test(shares_of_two_sorts_on_one_gpu_are_one_change),
-        cmocka_unit_test(instances_leave_whole_gpus_as_they_are),
-        cmocka_unit_test(weights_go_by_the_kind_of_the_ask),
-        cmocka_unit_test(sizes_are_in_steps_of_a_device_rounded_up),
-        cmocka_unit_test(groups_share_the_devices_that_are_asked_for),
-        cmocka_unit_test(terms_are_what_becomes_of_idle_gpus),
-        cmocka_unit_test(counts_of_gpus_are_read_whichever_pool_they_are),
-        cmocka_unit_test(what_the_ask_itself_needs_of_cpu_is_typical_without_demand),
-        cmocka_unit_test(asks_that_no_gpu_there_can_hold_do_not_count),
-        cmocka_unit_test(each_size_of_gpus_has_its_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* Every allocation of a count of wants fails in turn: after each failure nothing has changed. */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sliced/demand.h"
 #include "unit/lack.h"
+#include "unit/test.h"
 
 enum { PODS = 12 };
 
@@ -22,11 +16,10 @@ static void make_pod(struct sl_pod *pod, struct sl_ask_item item[2], int64_t cou
     *pod = (struct sl_pod){.items = item, .n_items = 2};
 }
 
-static void pins_are_whole_or_none_when_memory_lacks(void **state)
+TEST_THAT(pins_are_whole_or_none_when_memory_lacks)
 {
     const int64_t live = lack.live;
     unsigned failures = 0;
-    (void)state;
     for (unsigned from = 1; from <= 40; from++) {
         static struct sl_wants wants;
         struct sl_pod pod[PODS];
@@ -56,12 +49,4 @@ static void pins_are_whole_or_none_when_memory_lacks(void **state)
         assert_int_equal(lack.live, live); /* also without sl_wants_free() */
     }
     assert_in_range(failures, 20, 40);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pins_are_whole_or_none_when_memory_lacks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,8 @@
 
 /* ---- packing, spreading, total ---- */
 
-static void packing_is_the_mean_of_the_pools_after_the_placement(void **state)
+TEST_THAT(packing_is_the_mean_of_the_pools_after_the_placement)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(4, 16);
     struct sl_ask one = rig_ask(GPU, 1);
     struct sl_ask both = rig_ask2(MEM, 16, GPU, 1);
@@ -20,9 +19,8 @@ static void packing_is_the_mean_of_the_pools_after_the_placement(void **state)
     rig_free(rig);
 }
 
-static void fuller_node_packs_better_and_spreads_worse(void **state)
+TEST_THAT(fuller_node_packs_better_and_spreads_worse)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(8, 16);
     struct sl_ask one = rig_ask(GPU, 1);
     int32_t last = -1;
@@ -36,9 +34,8 @@ static void fuller_node_packs_better_and_spreads_worse(void **state)
     rig_free(rig);
 }
 
-static void huge_capacities_do_not_overflow(void **state)
+TEST_THAT(huge_capacities_do_not_overflow)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, MEM, SL_KIND_MEMORY, INT64_MAX);
     rig->pool[0].on_devices = false;
@@ -49,9 +46,8 @@ static void huge_capacities_do_not_overflow(void **state)
     rig_free(rig);
 }
 
-static void total_is_the_weighted_mean_rounded_half_up(void **state)
+TEST_THAT(total_is_the_weighted_mean_rounded_half_up)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(4, 16);
     struct sl_ask one = rig_ask(GPU, 1); /* 0, 25, 75 */
     struct sl_score s;
@@ -71,9 +67,8 @@ static void total_is_the_weighted_mean_rounded_half_up(void **state)
     rig_free(rig);
 }
 
-static void node_without_room_and_ask_for_nothing_score_nothing(void **state)
+TEST_THAT(node_without_room_and_ask_for_nothing_score_nothing)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     struct sl_ask two = rig_ask(GPU, 2);
     struct sl_ask none = {0};
@@ -94,9 +89,8 @@ enum { MANY = 120 };
 /* Nodes of three models, two of which have a profile of one name; some equal, each with a few pods.
  */
 /* Whatever was there before. */
-static void a_score_is_nothing_where_the_ask_does_not_fit(void **state)
+TEST_THAT(a_score_is_nothing_where_the_ask_does_not_fit)
 {
-    (void)state;
     static const struct sl_score none = {.total = 0};
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask asks[] = {rig_ask(GPU, 3), {.n = 0}};
@@ -132,9 +126,8 @@ static void many_nodes(uint64_t *seed, struct rig *rigs[MANY])
 }
 
 /* The memory of what was scored before must not show: neither in a second look nor by order. */
-static void one_scorer_for_many_nodes_says_what_each_alone_would_be(void **state)
+TEST_THAT(one_scorer_for_many_nodes_says_what_each_alone_would_be)
 {
-    (void)state;
     static const struct sl_score_config config = {.weight = {7, 2, 1}};
     uint64_t seed = 11;
     struct rig *rigs[MANY];
@@ -173,9 +166,8 @@ static void one_scorer_for_many_nodes_says_what_each_alone_would_be(void **state
 
 /* Idle GPUs are worth what the CPU left for them is: nodes that differ in CPU alone differ. One
  * memory is used again and again, as by a thread that serves requests. */
-static void scorer_minds_cpu_whichever_term_needs_it(void **state)
+TEST_THAT(scorer_minds_cpu_whichever_term_needs_it)
 {
-    (void)state;
     static const struct sl_score_config configs[] = {
         {.weight = {[SL_TERM_FRAGMENTATION] = 1}},
         {.weight = {[SL_TERM_WHOLE] = 1}},
@@ -223,9 +215,8 @@ static void scorer_minds_cpu_whichever_term_needs_it(void **state)
 
 /* ---- the wire ---- */
 
-static void best_node_alone_gets_ten(void **state)
+TEST_THAT(best_node_alone_gets_ten)
 {
-    (void)state;
     const int32_t totals[] = {100, 0, 50, 100, 99};
     const uint32_t rank[] = {9, 1, 2, 3, 4};
     uint8_t out[5];
@@ -234,9 +225,8 @@ static void best_node_alone_gets_ten(void **state)
     assert_memory_equal(out, expected, 5);
 }
 
-static void best_is_best_even_when_all_are_poor(void **state)
+TEST_THAT(best_is_best_even_when_all_are_poor)
 {
-    (void)state;
     const int32_t totals[] = {0, 0, 0};
     const uint32_t rank[] = {2, 0, 1};
     uint8_t out[3];
@@ -247,9 +237,8 @@ static void best_is_best_even_when_all_are_poor(void **state)
     assert_memory_equal(out, expected, 3);
 }
 
-static void terms_have_names(void **state)
+TEST_THAT(terms_have_names)
 {
-    (void)state;
     assert_string_equal(sl_term_name(SL_TERM_AVAILABILITY), "availability");
     assert_string_equal(sl_term_name(SL_TERM_PACKING), "packing");
     assert_string_equal(sl_term_name(SL_TERM_SPREADING), "spreading");
@@ -257,9 +246,8 @@ static void terms_have_names(void **state)
     assert_string_equal(sl_term_name(SL_TERM_WHOLE), "whole");
 }
 
-static void fragmentation_of_instances_is_availability_though_that_has_no_weight(void **state)
+TEST_THAT(fragmentation_of_instances_is_availability_though_that_has_no_weight)
 {
-    (void)state;
     struct rig *rig = a30(1, true);
     struct sl_ask ask = rig_ask(MIG1, 1);
     struct sl_demand demand = {0};
@@ -271,23 +259,4 @@ static void fragmentation_of_instances_is_availability_though_that_has_no_weight
     assert_int_equal(s.total, availability(rig, &ask, &demand));
     assert_in_range(s.total, 1, 49);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packing_is_the_mean_of_the_pools_after_the_placement),
-        cmocka_unit_test(fuller_node_packs_better_and_spreads_worse),
-        cmocka_unit_test(huge_capacities_do_not_overflow),
-        cmocka_unit_test(total_is_the_weighted_mean_rounded_half_up),
-        cmocka_unit_test(node_without_room_and_ask_for_nothing_score_nothing),
-        cmocka_unit_test(a_score_is_nothing_where_the_ask_does_not_fit),
-        cmocka_unit_test(one_scorer_for_many_nodes_says_what_each_alone_would_be),
-        cmocka_unit_test(scorer_minds_cpu_whichever_term_needs_it),
-        cmocka_unit_test(best_node_alone_gets_ten),
-        cmocka_unit_test(best_is_best_even_when_all_are_poor),
-        cmocka_unit_test(terms_have_names),
-        cmocka_unit_test(fragmentation_of_instances_is_availability_though_that_has_no_weight),
-    };
-    return cmocka_run_group_tests_name("score", tests, NULL, NULL);
 }

@@ -44,11 +44,9 @@ static inline void stage_rig_free(struct stage_rig *rig)
     free(rig);
 }
 
-/* Stages with room for as many items as the test's initial state says (a size_t); NULL: 1000. */
 static inline int stage_rig_set_up(void **state)
 {
-    const size_t *max = *state;
-    *state = stage_rig_new(max == NULL ? 1000 : *max);
+    *state = stage_rig_new(1000);
     return 0;
 }
 
@@ -57,12 +55,6 @@ static inline int stage_rig_tear_down(void **state)
     stage_rig_free(*state);
     return 0;
 }
-
-#define STAGE_TEST(function)                                                                       \
-    cmocka_unit_test_setup_teardown(function, stage_rig_set_up, stage_rig_tear_down)
-#define STAGE_TEST_OF(max, function)                                                               \
-    cmocka_unit_test_prestate_setup_teardown(function, stage_rig_set_up, stage_rig_tear_down,      \
-                                             &(size_t){max})
 
 /* In the namespace ns, with the name for a UID; labels as "a=1 b=2", after may be NULL. */
 static inline struct sl_pod *stage_rig_make(struct stage_rig *rig, const char *name,

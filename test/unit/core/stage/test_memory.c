@@ -109,10 +109,9 @@ static bool play(size_t n, bool forever)
     return hit;
 }
 
-static void stages_survive_each_lack_of_memory(void **state)
+TEST_THAT(stages_survive_each_lack_of_memory)
 {
     const int64_t live = lack.live;
-    (void)state;
     for (int forever = 0; forever < 2; forever++) {
         size_t n = 1;
         while (play(n, forever == 1)) {
@@ -124,21 +123,11 @@ static void stages_survive_each_lack_of_memory(void **state)
     }
 }
 
-static void without_memory_there_are_no_stages(void **state)
+TEST_THAT(without_memory_there_are_no_stages)
 {
     struct sl_error err = {.code = SL_ERR_NONE};
-    (void)state;
     lack_arm(1, false);
     assert_null(sl_stages_new(1, &err));
     assert_true(lack_disarm());
     assert_int_equal(err.code, SL_ERR_NOMEM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stages_survive_each_lack_of_memory),
-        cmocka_unit_test(without_memory_there_are_no_stages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,9 +64,16 @@ static void collect_all(struct stage_rig *rig)
     }
 }
 
-static void news_of_a_crowded_namespace_leave_turns_to_others(void **state)
+static int set_up(void **state)
 {
-    struct stage_rig *rig = *state;
+    *state = stage_rig_new(ROOM);
+    return 0;
+}
+
+TEST_FIXTURE(set_up, stage_rig_tear_down)
+
+TEST_ON(struct stage_rig *rig, news_of_a_crowded_namespace_leave_turns_to_others)
+{
     wait_for_much(rig, "greedy");
     wait_for_much(rig, "calm");
     stage_rig_wait(rig, "last", "", "(c=1)");
@@ -84,9 +91,8 @@ static void news_of_a_crowded_namespace_leave_turns_to_others(void **state)
     assert_true(looks_of(rig) - looks >= (uint64_t)PODS * WAITERS * ITEMS);
 }
 
-static void the_latest_news_of_a_pod_alone_count(void **state)
+TEST_ON(struct stage_rig *rig, the_latest_news_of_a_pod_alone_count)
 {
-    struct stage_rig *rig = *state;
     wait_for_much(rig, "ns");
     collect_all(rig);
     uint64_t looks = looks_of(rig);
@@ -111,9 +117,8 @@ static void succeed_and_go_in_a_crowd(struct stage_rig *rig)
     stage_rig_gone(rig, "first");
 }
 
-static void who_succeeded_and_is_gone_before_its_turn_counts(void **state)
+TEST_ON(struct stage_rig *rig, who_succeeded_and_is_gone_before_its_turn_counts)
 {
-    struct stage_rig *rig = *state;
     succeed_and_go_in_a_crowd(rig);
     collect_all(rig);
     assert_non_null(strstr(rig->log, "one None\n"));
@@ -125,9 +130,8 @@ static void who_succeeded_and_is_gone_before_its_turn_counts(void **state)
 }
 
 /* As where news do not wait. */
-static void who_succeeded_counts_though_another_of_its_name_came_before_its_turn(void **state)
+TEST_ON(struct stage_rig *rig, who_succeeded_counts_though_another_of_its_name_came_before_its_turn)
 {
-    struct stage_rig *rig = *state;
     succeed_and_go_in_a_crowd(rig);
     stage_rig_pod(rig, "first", "second", "c=1", "Pending");
     collect_all(rig);
@@ -139,9 +143,8 @@ static void who_succeeded_counts_though_another_of_its_name_came_before_its_turn
 
 /* A namespace may have news of three times as many pods as it leaves for others: of more, what they
  * may concern is read. */
-static void news_without_room_are_read_instead(void **state)
+TEST_ON(struct stage_rig *rig, news_without_room_are_read_instead)
 {
-    struct stage_rig *rig = *state;
     struct sl_stage_read read;
     wait_for_much(rig, "ns");
     collect_all(rig);
@@ -157,9 +160,8 @@ static void news_without_room_are_read_instead(void **state)
 
 /* Each of the pods behind waits for items that name all of the others and none: a search from one
  * that is named would take millions of looks. */
-static void a_search_for_cycles_is_given_up_in_time(void **state)
+TEST_ON(struct stage_rig *rig, a_search_for_cycles_is_given_up_in_time)
 {
-    struct stage_rig *rig = *state;
     for (int i = 0; i < 200; i++) {
         wait_for_ten(rig, "", i, "a=1 b=1 group=behind");
     }
@@ -173,17 +175,4 @@ static void a_search_for_cycles_is_given_up_in_time(void **state)
     stage_rig_wait(rig, "other", "", "other"); /* others' are found in the next round */
     (void)collect_once(rig);
     assert_non_null(strstr(rig->log, "other StageCycle"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STAGE_TEST_OF(ROOM, news_of_a_crowded_namespace_leave_turns_to_others),
-        STAGE_TEST_OF(ROOM, the_latest_news_of_a_pod_alone_count),
-        STAGE_TEST_OF(ROOM, who_succeeded_and_is_gone_before_its_turn_counts),
-        STAGE_TEST_OF(ROOM, who_succeeded_counts_though_another_of_its_name_came_before_its_turn),
-        STAGE_TEST_OF(ROOM, news_without_room_are_read_instead),
-        STAGE_TEST_OF(ROOM, a_search_for_cycles_is_given_up_in_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,23 +34,28 @@ static void one_fails_and_goes(struct stage_rig *rig)
     assert_null(strstr(rig->log, "StageFailed"));
 }
 
-static void who_failed_and_is_gone_fails_nobody(void **state)
+static int set_up(void **state)
 {
-    struct stage_rig *rig = *state;
+    *state = stage_rig_new(20000);
+    return 0;
+}
+
+TEST_FIXTURE(set_up, stage_rig_tear_down)
+
+TEST_ON(struct stage_rig *rig, who_failed_and_is_gone_fails_nobody)
+{
     rig->space = "ns";
     one_fails_and_goes(rig);
 }
 
-static void who_failed_and_is_gone_before_its_turn_fails_nobody(void **state)
+TEST_ON(struct stage_rig *rig, who_failed_and_is_gone_before_its_turn_fails_nobody)
 {
-    struct stage_rig *rig = *state;
     wait_for_many_items(rig);
     one_fails_and_goes(rig);
 }
 
-static void a_job_that_failed_and_is_gone_fails_nobody(void **state)
+TEST_ON(struct stage_rig *rig, a_job_that_failed_and_is_gone_fails_nobody)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "waits", "", "job/first");
     stage_rig_read_nothing(rig);
     (void)stage_rig_collect(rig);
@@ -58,14 +63,4 @@ static void a_job_that_failed_and_is_gone_fails_nobody(void **state)
     assert_non_null(strstr(stage_rig_collect(rig), "waits StageFailed"));
     sl_stages_job_gone(rig->stages, SL_STR("ns"), SL_STR("first"));
     assert_non_null(strstr(stage_rig_collect(rig), "waits Stage:"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STAGE_TEST(who_failed_and_is_gone_fails_nobody),
-        STAGE_TEST_OF(20000, who_failed_and_is_gone_before_its_turn_fails_nobody),
-        STAGE_TEST(a_job_that_failed_and_is_gone_fails_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -261,10 +261,9 @@ static void note(void *context, struct sl_str uid, enum sl_hold_reason stage, co
     told->stage[strtoul(uid.s + 1, NULL, 10)] = stage;
 }
 
-static void stages_say_what_a_look_at_everything_says(void **state)
+TEST_THAT(stages_say_what_a_look_at_everything_says)
 {
     unsigned seen[SL_HOLD_REASONS] = {0};
-    (void)state;
     for (unsigned story = 0; story < STORIES; story++) {
         struct stage_rig *rig = stage_rig_new(10000);
         struct model model = {.seed = story * 7919 + 1};
@@ -294,12 +293,4 @@ static void stages_say_what_a_look_at_everything_says(void **state)
     }
     assert_true(seen[SL_HOLD_NONE] > 100 && seen[SL_HOLD_STAGE] > 100 &&
                 seen[SL_HOLD_STAGE_FAILED] > 100 && seen[SL_HOLD_STAGE_CYCLE] > 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stages_say_what_a_look_at_everything_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "core/stage/after.h"
 
-static void items_are_pods_jobs_and_selectors(void **state)
+TEST_THAT(items_are_pods_jobs_and_selectors)
 {
     static const struct {
         const char *text;
@@ -24,7 +24,6 @@ static void items_are_pods_jobs_and_selectors(void **state)
         {"example.com/app=x", "s1:example.com/app=x"},
         {"app=", "s1:app="},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_after after;
         struct sl_error err = {.code = SL_ERR_NONE};
@@ -47,7 +46,7 @@ static void items_are_pods_jobs_and_selectors(void **state)
     }
 }
 
-static void what_cannot_be_read_is_refused_with_the_item(void **state)
+TEST_THAT(what_cannot_be_read_is_refused_with_the_item)
 {
     static const struct {
         const char *text;
@@ -81,7 +80,6 @@ static void what_cannot_be_read_is_refused_with_the_item(void **state)
         {"a into (b)", "\"a into (b)\": a selector has key=value"},
         {"?", "\"?\": neither pod/NAME"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_after after;
         struct sl_error err = {.code = SL_ERR_NONE};
@@ -114,9 +112,8 @@ static bool is_letter_or_digit(int c)
     return c > 0 && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", c);
 }
 
-static void values_and_names_have_the_characters_that_kubernetes_allows(void **state)
+TEST_THAT(values_and_names_have_the_characters_that_kubernetes_allows)
 {
-    (void)state;
     for (int c = 1; c < 256; c++) {
         bool lower = is_letter_or_digit(c) && !(c >= 'A' && c <= 'Z');
         bool space = strchr(" \t\r\n", c) != NULL;
@@ -130,24 +127,22 @@ static void values_and_names_have_the_characters_that_kubernetes_allows(void **s
     }
 }
 
-static void every_beginning_of_a_text_is_read_within_its_length(void **state)
+TEST_THAT(every_beginning_of_a_text_is_read_within_its_length)
 {
     static const char text[] = "a in (x1, y) ,!b,(c != d,e notin( f)),pod/g , job/h.i  ";
     unsigned good = 0;
-    (void)state;
     for (size_t len = 0; len < sizeof(text); len++) {
         good += parses(text, len);
     }
     assert_int_equal(good, 18);
 }
 
-static void all_of_it_is_bounded(void **state)
+TEST_THAT(all_of_it_is_bounded)
 {
     struct sl_after after;
     struct sl_error err = {.code = SL_ERR_NONE};
     char text[2048];
     size_t len = 0;
-    (void)state;
     for (int i = 0; i <= SL_STAGE_ITEMS_MAX; i++) {
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%sa", i > 0 ? "," : "");
     }
@@ -183,7 +178,7 @@ static void all_of_it_is_bounded(void **state)
 }
 
 /* As Kubernetes says: != and notin also match pods without the label. */
-static void selectors_match_as_in_kubernetes(void **state)
+TEST_THAT(selectors_match_as_in_kubernetes)
 {
     static const struct {
         const char *selector;
@@ -216,7 +211,6 @@ static void selectors_match_as_in_kubernetes(void **state)
         {"a=", "a=1", false},
     };
     struct stage_rig *rig = stage_rig_new(100);
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_after after;
         assert_int_equal(sl_after_parse(sl_str_of(cases[i].selector), &after, NULL), 0);
@@ -231,7 +225,7 @@ static void selectors_match_as_in_kubernetes(void **state)
     stage_rig_free(rig);
 }
 
-static void a_selector_alone_reads_as_kubectl_writes_it(void **state)
+TEST_THAT(a_selector_alone_reads_as_kubectl_writes_it)
 {
     const uint64_t red = sl_hash("team=red", 8);
     const uint64_t team = sl_hash("team", 4);
@@ -247,7 +241,6 @@ static void a_selector_alone_reads_as_kubectl_writes_it(void **state)
     struct sl_selector selector;
     struct sl_error err = {.code = SL_ERR_NONE};
     char longer[SL_SELECTOR_TEXT_MAX + 2];
-    (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         assert_int_equal(sl_selector_parse(sl_str_of(good[i].text), &selector, &err), 0);
         if (sl_selector_matches(&selector, label, 2) != good[i].matches) {
@@ -264,18 +257,4 @@ static void a_selector_alone_reads_as_kubectl_writes_it(void **state)
     longer[sizeof(longer) - 1] = '\0';
     assert_true(sl_selector_parse(sl_str_of(longer), &selector, &err) < 0);
     assert_int_equal(err.code, SL_ERR_LIMIT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_selector_alone_reads_as_kubectl_writes_it),
-        cmocka_unit_test(items_are_pods_jobs_and_selectors),
-        cmocka_unit_test(what_cannot_be_read_is_refused_with_the_item),
-        cmocka_unit_test(values_and_names_have_the_characters_that_kubernetes_allows),
-        cmocka_unit_test(every_beginning_of_a_text_is_read_within_its_length),
-        cmocka_unit_test(all_of_it_is_bounded),
-        cmocka_unit_test(selectors_match_as_in_kubernetes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

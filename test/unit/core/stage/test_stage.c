@@ -1,9 +1,10 @@
 /* Who waits for whom, and when it ends. */
 #include "stage_rig.h"
 
-static void a_pod_waits_until_another_has_succeeded(void **state)
+TEST_FIXTURE(stage_rig_set_up, stage_rig_tear_down)
+
+TEST_ON(struct stage_rig *rig, a_pod_waits_until_another_has_succeeded)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "pod/a");
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not read yet)\n");
     stage_rig_read_nothing(rig);
@@ -18,9 +19,8 @@ static void a_pod_waits_until_another_has_succeeded(void **state)
     assert_string_equal(stage_rig_collect(rig), "w None\n");
 }
 
-static void what_succeeded_counts_when_it_is_gone(void **state)
+TEST_ON(struct stage_rig *rig, what_succeeded_counts_when_it_is_gone)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "a,b");
     stage_rig_read_nothing(rig);
     stage_rig_pod(rig, "a", "a-1", NULL, "Succeeded");
@@ -35,9 +35,8 @@ static void what_succeeded_counts_when_it_is_gone(void **state)
                         "w Stage: it waits for pod/a (running), pod/b (not there)\n");
 }
 
-static void news_of_before_its_end_change_nothing(void **state)
+TEST_ON(struct stage_rig *rig, news_of_before_its_end_change_nothing)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "a");
     stage_rig_read_nothing(rig);
     stage_rig_pod(rig, "a", "a-1", NULL, "Succeeded");
@@ -45,9 +44,8 @@ static void news_of_before_its_end_change_nothing(void **state)
     assert_string_equal(stage_rig_collect(rig), "w None\n");
 }
 
-static void jobs_are_waited_for(void **state)
+TEST_ON(struct stage_rig *rig, jobs_are_waited_for)
 {
-    struct stage_rig *rig = *state;
     struct sl_stages_stats stats;
     stage_rig_wait(rig, "w", NULL, "job/a");
     stage_rig_read_nothing(rig);
@@ -62,9 +60,8 @@ static void jobs_are_waited_for(void **state)
     assert_string_equal(stage_rig_collect(rig), "w None\n");
 }
 
-static void a_selector_wants_one_at_least_and_all(void **state)
+TEST_ON(struct stage_rig *rig, a_selector_wants_one_at_least_and_all)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "(app=x)");
     stage_rig_read_nothing(rig);
     stage_rig_pod(rig, "other", "o", "app=y", "Running");
@@ -86,9 +83,8 @@ static void a_selector_wants_one_at_least_and_all(void **state)
     assert_string_equal(stage_rig_collect(rig), "w None\n");
 }
 
-static void a_failed_predecessor_fails_who_waits_until_it_is_made_anew(void **state)
+TEST_ON(struct stage_rig *rig, a_failed_predecessor_fails_who_waits_until_it_is_made_anew)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "a");
     stage_rig_wait(rig, "x", NULL, "app=x");
     stage_rig_wait(rig, "y", NULL, "job/j");
@@ -111,9 +107,8 @@ static void a_failed_predecessor_fails_who_waits_until_it_is_made_anew(void **st
     assert_string_equal(stage_rig_collect(rig), "w None\n");
 }
 
-static void an_annotation_that_cannot_be_read_is_told(void **state)
+TEST_ON(struct stage_rig *rig, an_annotation_that_cannot_be_read_is_told)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "a,,b");
     assert_string_equal(
         stage_rig_collect(rig),
@@ -123,9 +118,8 @@ static void an_annotation_that_cannot_be_read_is_told(void **state)
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
 }
 
-static void other_namespaces_do_not_count(void **state)
+TEST_ON(struct stage_rig *rig, other_namespaces_do_not_count)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "a,app=x");
     stage_rig_read_nothing(rig);
     (void)stage_rig_collect(rig);
@@ -140,9 +134,8 @@ static void other_namespaces_do_not_count(void **state)
     assert_string_equal(stage_rig_collect(rig), "");
 }
 
-static void long_lists_are_told_in_short(void **state)
+TEST_ON(struct stage_rig *rig, long_lists_are_told_in_short)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "a,b,c,d,e");
     stage_rig_read_nothing(rig);
     assert_string_equal(stage_rig_collect(rig),
@@ -152,9 +145,8 @@ static void long_lists_are_told_in_short(void **state)
 
 /* ---- cycles ---- */
 
-static void who_waits_for_each_other_is_told_so(void **state)
+TEST_ON(struct stage_rig *rig, who_waits_for_each_other_is_told_so)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "a", NULL, "b");
     stage_rig_read_nothing(rig);
     stage_rig_wait(rig, "b", NULL, "app=c");
@@ -185,9 +177,8 @@ static void who_waits_for_each_other_is_told_so(void **state)
 }
 
 /* It waits for another first, which is no part of the cycle. */
-static void a_cycle_is_told_without_those_beside_it(void **state)
+TEST_ON(struct stage_rig *rig, a_cycle_is_told_without_those_beside_it)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "beside", NULL, "gone");
     stage_rig_wait(rig, "second", NULL, "first");
     stage_rig_wait(rig, "first", NULL, "beside,second");
@@ -198,18 +189,16 @@ static void a_cycle_is_told_without_those_beside_it(void **state)
     assert_null(strstr(log, "beside StageCycle"));
 }
 
-static void a_pod_that_names_itself_is_a_cycle(void **state)
+TEST_ON(struct stage_rig *rig, a_pod_that_names_itself_is_a_cycle)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "a", "app=x", "app=x");
     assert_string_equal(
         stage_rig_collect(rig),
         "a StageCycle: annotations sliced.dev/after form a cycle: pod/a after pod/a\n");
 }
 
-static void a_pod_of_the_job_that_it_waits_for_is_a_cycle(void **state)
+TEST_ON(struct stage_rig *rig, a_pod_of_the_job_that_it_waits_for_is_a_cycle)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "train-x1", "batch.kubernetes.io/job-name=train", "job/prepare");
     stage_rig_wait(rig, "prepare-x1", "job-name=prepare", "job/train");
     const char *log = stage_rig_collect(rig);
@@ -217,9 +206,8 @@ static void a_pod_of_the_job_that_it_waits_for_is_a_cycle(void **state)
     assert_non_null(strstr(log, "prepare-x1 StageCycle: "));
 }
 
-static void the_annotation_may_be_mended(void **state)
+TEST_ON(struct stage_rig *rig, the_annotation_may_be_mended)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "a", NULL, "b");
     stage_rig_wait(rig, "b", NULL, "a");
     stage_rig_read_nothing(rig);
@@ -233,10 +221,9 @@ static void the_annotation_may_be_mended(void **state)
 
 /* Whoever has thousands of pods in cycles must not have a search made for each that comes or goes.
  */
-static void cycles_are_looked_for_once_for_many_changes(void **state)
+TEST_ON(struct stage_rig *rig, cycles_are_looked_for_once_for_many_changes)
 {
     enum { RING = 200, GO = 50 };
-    struct stage_rig *rig = *state;
     struct sl_stages_stats before;
     struct sl_stages_stats after;
     for (int i = 0; i < RING; i++) {
@@ -279,9 +266,8 @@ static void found(struct stage_rig *rig, uint64_t id, const char *name, const ch
     sl_pod_unref(pod);
 }
 
-static void what_is_there_already_is_read(void **state)
+TEST_ON(struct stage_rig *rig, what_is_there_already_is_read)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "app=x");
     struct sl_stage_read read = next_read(rig);
     assert_int_equal(read.kind, SL_STAGE_SELECTOR);
@@ -294,9 +280,8 @@ static void what_is_there_already_is_read(void **state)
     assert_false(sl_stages_next_read(rig->stages, rig->now_us, &read));
 }
 
-static void a_reading_that_failed_is_made_again(void **state)
+TEST_ON(struct stage_rig *rig, a_reading_that_failed_is_made_again)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "a");
     struct sl_stage_read read = next_read(rig);
     sl_stages_read_end(rig->stages, read.id, false, rig->now_us);
@@ -312,9 +297,8 @@ static void a_reading_that_failed_is_made_again(void **state)
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
 }
 
-static void a_reading_does_not_bring_back_what_was_deleted_meanwhile(void **state)
+TEST_ON(struct stage_rig *rig, a_reading_does_not_bring_back_what_was_deleted_meanwhile)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "app=x");
     struct sl_stage_read read = next_read(rig);
     stage_rig_gone(rig, "a");
@@ -325,9 +309,8 @@ static void a_reading_does_not_bring_back_what_was_deleted_meanwhile(void **stat
     assert_string_equal(stage_rig_collect(rig), "w None\n");
 }
 
-static void after_a_new_list_what_is_gone_is_noticed(void **state)
+TEST_ON(struct stage_rig *rig, after_a_new_list_what_is_gone_is_noticed)
 {
-    struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "app=x,a");
     stage_rig_read_nothing(rig);
     stage_rig_pod(rig, "a", "a", "app=x", "Running");
@@ -349,9 +332,8 @@ static void after_a_new_list_what_is_gone_is_noticed(void **state)
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
 }
 
-static void only_some_are_read_at_a_time(void **state)
+TEST_ON(struct stage_rig *rig, only_some_are_read_at_a_time)
 {
-    struct stage_rig *rig = *state;
     struct sl_stage_read read;
     stage_rig_wait(rig, "w", NULL, "a,b,c,d,e,f,g,h,i,j");
     int n = 0;
@@ -368,9 +350,8 @@ static void only_some_are_read_at_a_time(void **state)
 }
 
 /* The watch may have missed the end of the one before. */
-static void a_pod_made_anew_under_its_name_counts_as_what_it_is_now(void **state)
+TEST_ON(struct stage_rig *rig, a_pod_made_anew_under_its_name_counts_as_what_it_is_now)
 {
-    struct stage_rig *rig = *state;
     static const char *const before[] = {"Failed", "Succeeded"};
     for (int i = 0; i < 2; i++) {
         const char *after = i == 0 ? "app=x" : "app=y";
@@ -394,9 +375,8 @@ static void a_pod_made_anew_under_its_name_counts_as_what_it_is_now(void **state
 
 /* ---- bounds ---- */
 
-static void what_there_is_no_room_for_holds_and_is_looked_at_when_there_is(void **state)
+TEST_ON(struct stage_rig *rig, what_there_is_no_room_for_holds_and_is_looked_at_when_there_is)
 {
-    struct stage_rig *rig = *state;
     struct sl_stages_stats stats;
     sl_stages_set_max(rig->stages, 2);
     stage_rig_wait(rig, "v", NULL, "a,b");
@@ -415,9 +395,8 @@ static void what_there_is_no_room_for_holds_and_is_looked_at_when_there_is(void 
 
 /* However much one namespace asks for, others have room for theirs; and nothing is looked at again
  * and again for who has had its share. */
-static void one_namespace_leaves_room_for_others(void **state)
+TEST_ON(struct stage_rig *rig, one_namespace_leaves_room_for_others)
 {
-    struct stage_rig *rig = *state;
     char name[32];
     char after[32];
     sl_stages_set_max(rig->stages, 100);
@@ -443,9 +422,8 @@ static void one_namespace_leaves_room_for_others(void **state)
     assert_in_range(stats.refused - refused, 0, 3);
 }
 
-static void a_selector_with_too_many_pods_holds(void **state)
+TEST_ON(struct stage_rig *rig, a_selector_with_too_many_pods_holds)
 {
-    struct stage_rig *rig = *state;
     sl_stages_set_max(rig->stages, 16);
     stage_rig_wait(rig, "w", NULL, "app=x");
     stage_rig_read_nothing(rig);
@@ -507,13 +485,12 @@ static uint64_t looks_for(unsigned n, const char *before, const char *behind)
     return stats.looks;
 }
 
-static void pods_with_a_selector_each_are_not_all_looked_at_for_each_other(void **state)
+TEST_THAT(pods_with_a_selector_each_are_not_all_looked_at_for_each_other)
 {
     static const char *const after[][2] = {{"step=", ""},
                                            {"(app=train,step=", ")"},
                                            {"(app,step in (", ",y))"},
                                            {"(step,step!=0,step=", ")"}};
-    (void)state;
     for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
         uint64_t looks = looks_for(2000, after[i][0], after[i][1]);
         if (looks > 100000) {
@@ -545,16 +522,14 @@ static uint64_t looks_of_search(unsigned n)
 }
 
 /* The looks bound how long a search for cycles may take. */
-static void each_pod_that_a_search_comes_by_is_a_look(void **state)
+TEST_THAT(each_pod_that_a_search_comes_by_is_a_look)
 {
-    (void)state;
     assert_true(looks_of_search(100) >= looks_of_search(10) + 90);
     assert_true(looks_of_search(100) <= looks_of_search(10) + 180);
 }
 
-static void nothing_is_left_when_nobody_waits(void **state)
+TEST_ON(struct stage_rig *rig, nothing_is_left_when_nobody_waits)
 {
-    struct stage_rig *rig = *state;
     struct sl_stages_stats stats;
     stage_rig_wait(rig, "v", NULL, "a,job/b,app=x");
     stage_rig_wait(rig, "w", "app=x", "v");
@@ -567,38 +542,4 @@ static void nothing_is_left_when_nobody_waits(void **state)
     sl_stages_stats(rig->stages, &stats);
     assert_int_equal(stats.waiters + stats.targets + stats.records + stats.jobs, 0);
     assert_string_equal(stage_rig_collect(rig), "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STAGE_TEST(a_pod_waits_until_another_has_succeeded),
-        STAGE_TEST(what_succeeded_counts_when_it_is_gone),
-        STAGE_TEST(news_of_before_its_end_change_nothing),
-        STAGE_TEST(jobs_are_waited_for),
-        STAGE_TEST(a_selector_wants_one_at_least_and_all),
-        STAGE_TEST(a_failed_predecessor_fails_who_waits_until_it_is_made_anew),
-        STAGE_TEST(an_annotation_that_cannot_be_read_is_told),
-        STAGE_TEST(other_namespaces_do_not_count),
-        STAGE_TEST(long_lists_are_told_in_short),
-        STAGE_TEST(who_waits_for_each_other_is_told_so),
-        STAGE_TEST(a_cycle_is_told_without_those_beside_it),
-        STAGE_TEST(a_pod_that_names_itself_is_a_cycle),
-        STAGE_TEST(a_pod_of_the_job_that_it_waits_for_is_a_cycle),
-        STAGE_TEST(the_annotation_may_be_mended),
-        STAGE_TEST(cycles_are_looked_for_once_for_many_changes),
-        STAGE_TEST(what_is_there_already_is_read),
-        STAGE_TEST(a_reading_that_failed_is_made_again),
-        STAGE_TEST(a_reading_does_not_bring_back_what_was_deleted_meanwhile),
-        STAGE_TEST(after_a_new_list_what_is_gone_is_noticed),
-        STAGE_TEST(only_some_are_read_at_a_time),
-        STAGE_TEST(what_there_is_no_room_for_holds_and_is_looked_at_when_there_is),
-        STAGE_TEST(one_namespace_leaves_room_for_others),
-        STAGE_TEST(a_selector_with_too_many_pods_holds),
-        STAGE_TEST(nothing_is_left_when_nobody_waits),
-        cmocka_unit_test(pods_with_a_selector_each_are_not_all_looked_at_for_each_other),
-        STAGE_TEST(a_pod_made_anew_under_its_name_counts_as_what_it_is_now),
-        cmocka_unit_test(each_pod_that_a_search_comes_by_is_a_look),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

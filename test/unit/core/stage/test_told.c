@@ -16,9 +16,10 @@ static struct sl_stages_stats stats_of(const struct stage_rig *rig)
     return stats;
 }
 
-static void pod_that_has_not_changed_is_not_told_of_again(void **state)
+TEST_FIXTURE(stage_rig_set_up, stage_rig_tear_down)
+
+TEST_ON(struct stage_rig *rig, pod_that_has_not_changed_is_not_told_of_again)
 {
-    struct stage_rig *rig = *state;
     put(rig, "w", "w", "a");
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not read yet)\n");
     put(rig, "w", "w", "a");
@@ -27,9 +28,8 @@ static void pod_that_has_not_changed_is_not_told_of_again(void **state)
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/b (not read yet)\n");
 }
 
-static void uid_of_another_name_is_another_pod(void **state)
+TEST_ON(struct stage_rig *rig, uid_of_another_name_is_another_pod)
 {
-    struct stage_rig *rig = *state;
     put(rig, "x", "x", "w");
     put(rig, "v", "u", "x");
     assert_null(strstr(stage_rig_collect(rig), "Cycle"));
@@ -40,9 +40,8 @@ static void uid_of_another_name_is_another_pod(void **state)
     assert_non_null(strstr(stage_rig_collect(rig), "x Stage: it waits for pod/w"));
 }
 
-static void first_by_name_of_the_failed_pods_is_named(void **state)
+TEST_ON(struct stage_rig *rig, first_by_name_of_the_failed_pods_is_named)
 {
-    struct stage_rig *rig = *state;
     static const char *const names[] = {"m", "z", "d", "q", "c", "x", "f"};
     put(rig, "w", "w", "(app=x)");
     (void)stage_rig_collect(rig);
@@ -54,9 +53,8 @@ static void first_by_name_of_the_failed_pods_is_named(void **state)
         "w StageFailed: pod/c of pods (app=x) has failed, and sliced.dev/after names it\n");
 }
 
-static void malformed_pod_is_told_of_once_whatever_others_do(void **state)
+TEST_ON(struct stage_rig *rig, malformed_pod_is_told_of_once_whatever_others_do)
 {
-    struct stage_rig *rig = *state;
     put(rig, "m", "m", "a,,b");
     put(rig, "c", "c", "d");
     put(rig, "d", "d", "c");
@@ -75,9 +73,8 @@ static void malformed_pod_is_told_of_once_whatever_others_do(void **state)
     assert_string_equal(stage_rig_collect(rig), "m Stage: it waits for pod/b (not read yet)\n");
 }
 
-static void cycles_are_told_again_only_when_one_was_broken(void **state)
+TEST_ON(struct stage_rig *rig, cycles_are_told_again_only_when_one_was_broken)
 {
-    struct stage_rig *rig = *state;
     put(rig, "a", "a", "b");
     put(rig, "b", "b", "a");
     put(rig, "c", "c", "d");
@@ -89,9 +86,8 @@ static void cycles_are_told_again_only_when_one_was_broken(void **state)
     assert_string_equal(stage_rig_collect(rig), "y Stage: it waits for pod/x (not read yet)\n");
 }
 
-static void cycles_are_found_in_every_namespace(void **state)
+TEST_ON(struct stage_rig *rig, cycles_are_found_in_every_namespace)
 {
-    struct stage_rig *rig = *state;
     char space[16];
     rig->space = space;
     for (unsigned i = 0; i < 100; i++) {
@@ -102,9 +98,8 @@ static void cycles_are_found_in_every_namespace(void **state)
     rig->space = NULL;
 }
 
-static void waiter_that_found_no_room_is_in_a_cycle_once_it_has(void **state)
+TEST_ON(struct stage_rig *rig, waiter_that_found_no_room_is_in_a_cycle_once_it_has)
 {
-    struct stage_rig *rig = *state;
     sl_stages_set_max(rig->stages, 2);
     put(rig, "v", "v", "a,b");
     put(rig, "w", "w", "w");
@@ -113,9 +108,8 @@ static void waiter_that_found_no_room_is_in_a_cycle_once_it_has(void **state)
     assert_non_null(strstr(stage_rig_collect(rig), "w StageCycle"));
 }
 
-static void room_is_of_no_use_when_nobody_lacks_it(void **state)
+TEST_ON(struct stage_rig *rig, room_is_of_no_use_when_nobody_lacks_it)
 {
-    struct stage_rig *rig = *state;
     sl_stages_set_max(rig->stages, 2);
     put(rig, "v", "v", "a,b");
     put(rig, "w", "w", "c");
@@ -133,9 +127,8 @@ static void room_is_of_no_use_when_nobody_lacks_it(void **state)
     assert_false(sl_stages_changed(rig->stages));
 }
 
-static void one_pod_without_room_holds_and_is_read_when_there_is(void **state)
+TEST_ON(struct stage_rig *rig, one_pod_without_room_holds_and_is_read_when_there_is)
 {
-    struct stage_rig *rig = *state;
     struct sl_stage_read read;
     char name[16];
     unsigned n = 0;
@@ -164,9 +157,8 @@ static struct sl_stage_read begin(struct stage_rig *rig)
     return read;
 }
 
-static void reading_of_a_job_finds_that_job_only(void **state)
+TEST_ON(struct stage_rig *rig, reading_of_a_job_finds_that_job_only)
 {
-    struct stage_rig *rig = *state;
     struct sl_str uid = SL_STR("1");
     put(rig, "w", "w", "job/j");
     struct sl_stage_read read = begin(rig);
@@ -183,18 +175,16 @@ static void reading_of_a_job_finds_that_job_only(void **state)
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for job/j (running)\n");
 }
 
-static void reading_of_pods_finds_no_job(void **state)
+TEST_ON(struct stage_rig *rig, reading_of_pods_finds_no_job)
 {
-    struct stage_rig *rig = *state;
     put(rig, "w", "w", "pod/j");
     struct sl_stage_read read = begin(rig);
     sl_stages_read_job(rig->stages, read.id, SL_STR("j"), SL_STR("1"), SL_POD_SUCCEEDED);
     assert_int_equal(stats_of(rig).records, 0);
 }
 
-static void reading_does_not_bring_back_what_was_deleted_meanwhile(void **state)
+TEST_ON(struct stage_rig *rig, reading_does_not_bring_back_what_was_deleted_meanwhile)
 {
-    struct stage_rig *rig = *state;
     put(rig, "w", "w", "pod/a");
     put(rig, "v", "v", "job/j");
     for (int i = 0; i < 2; i++) {
@@ -214,9 +204,8 @@ static void reading_does_not_bring_back_what_was_deleted_meanwhile(void **state)
 /* ---- work ---- */
 
 /* An item is compared with a pod only when it is filed under one of its labels, or under none. */
-static void looks_are_at_items_that_ask_for_a_label_of_the_pod(void **state)
+TEST_ON(struct stage_rig *rig, looks_are_at_items_that_ask_for_a_label_of_the_pod)
 {
-    struct stage_rig *rig = *state;
     put(rig, "u", "u", "a=1");
     put(rig, "v", "v", "b in (1,2)");
     put(rig, "w", "w", "a!=1");
@@ -232,9 +221,8 @@ static void looks_are_at_items_that_ask_for_a_label_of_the_pod(void **state)
     assert_int_equal(stats_of(rig).looks - looks, 5);
 }
 
-static void search_for_a_cycle_looks_at_each_item_once(void **state)
+TEST_ON(struct stage_rig *rig, search_for_a_cycle_looks_at_each_item_once)
 {
-    struct stage_rig *rig = *state;
     put(rig, "a", "a", "b");
     put(rig, "b", "b", "c");
     put(rig, "c", "c", "a");
@@ -243,12 +231,11 @@ static void search_for_a_cycle_looks_at_each_item_once(void **state)
 }
 
 /* Whatever is reported: what has no room in a key is nobody's name. */
-static void names_of_any_length_are_looked_up(void **state)
+TEST_THAT(names_of_any_length_are_looked_up)
 {
     enum { LONGEST = 2100 };
     struct stage_rig *rig = stage_rig_new(10);
     char *name = malloc(LONGEST);
-    (void)state;
     assert_non_null(name);
     memset(name, 'a', LONGEST);
     stage_rig_wait(rig, "w", NULL, "a, job/a");
@@ -259,26 +246,4 @@ static void names_of_any_length_are_looked_up(void **state)
     assert_non_null(strstr(stage_rig_collect(rig), "w Stage: it waits for pod/a"));
     free(name);
     stage_rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STAGE_TEST(pod_that_has_not_changed_is_not_told_of_again),
-        STAGE_TEST(uid_of_another_name_is_another_pod),
-        STAGE_TEST(first_by_name_of_the_failed_pods_is_named),
-        STAGE_TEST(malformed_pod_is_told_of_once_whatever_others_do),
-        STAGE_TEST(cycles_are_told_again_only_when_one_was_broken),
-        STAGE_TEST(cycles_are_found_in_every_namespace),
-        STAGE_TEST(waiter_that_found_no_room_is_in_a_cycle_once_it_has),
-        STAGE_TEST(room_is_of_no_use_when_nobody_lacks_it),
-        STAGE_TEST(one_pod_without_room_holds_and_is_read_when_there_is),
-        STAGE_TEST(reading_of_a_job_finds_that_job_only),
-        STAGE_TEST(reading_of_pods_finds_no_job),
-        STAGE_TEST(reading_does_not_bring_back_what_was_deleted_meanwhile),
-        STAGE_TEST(search_for_a_cycle_looks_at_each_item_once),
-        STAGE_TEST(looks_are_at_items_that_ask_for_a_label_of_the_pod),
-        cmocka_unit_test(names_of_any_length_are_looked_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,9 +44,16 @@ static void end_read(struct stage_rig *rig, uint64_t id, bool ok)
     sl_stages_read_end(rig->stages, id, ok, rig->now_us);
 }
 
-static void what_cannot_be_read_rests_by_itself(void **state)
+static int set_up(void **state)
 {
-    struct stage_rig *rig = *state;
+    *state = stage_rig_new(ROOM);
+    return 0;
+}
+
+TEST_FIXTURE(set_up, stage_rig_tear_down)
+
+TEST_ON(struct stage_rig *rig, what_cannot_be_read_rests_by_itself)
+{
     struct sl_stage_read read;
     wait_in(rig, "bad", "w", "nonsense");
     assert_true(next(rig, &read));
@@ -59,9 +66,8 @@ static void what_cannot_be_read_rests_by_itself(void **state)
     assert_int_equal(sl_stages_wake(rig->stages), rig->now_us + 1000000);
 }
 
-static void its_rest_doubles_up_to_a_minute_or_so_and_ends_with_success(void **state)
+TEST_ON(struct stage_rig *rig, its_rest_doubles_up_to_a_minute_or_so_and_ends_with_success)
 {
-    struct stage_rig *rig = *state;
     struct sl_stage_read read;
     int64_t rest_us = 1000000;
     wait_in(rig, "bad", "w", "nonsense");
@@ -83,9 +89,8 @@ static void its_rest_doubles_up_to_a_minute_or_so_and_ends_with_success(void **s
     assert_int_equal(sl_stages_wake(rig->stages), rig->now_us + 1000000);
 }
 
-static void a_namespace_has_half_of_the_readings_at_most(void **state)
+TEST_ON(struct stage_rig *rig, a_namespace_has_half_of_the_readings_at_most)
 {
-    struct stage_rig *rig = *state;
     struct sl_stage_read read;
     uint64_t id[SL_STAGE_READS_MAX];
     int n = 0;
@@ -102,9 +107,8 @@ static void a_namespace_has_half_of_the_readings_at_most(void **state)
     assert_true(sl_str_eq(read.namespace, SL_STR("much")));
 }
 
-static void namespaces_take_turns(void **state)
+TEST_ON(struct stage_rig *rig, namespaces_take_turns)
 {
-    struct stage_rig *rig = *state;
     struct sl_stage_read read;
     wait_for_many(rig, "a");
     wait_for_many(rig, "b");
@@ -120,9 +124,8 @@ static void namespaces_take_turns(void **state)
 
 /* Of thousands that cannot be read none comes between others, and they are tried at a rate that is
  * bounded when there is nothing else. */
-static void failures_alone_make_a_pause_for_all(void **state)
+TEST_ON(struct stage_rig *rig, failures_alone_make_a_pause_for_all)
 {
-    struct stage_rig *rig = *state;
     struct sl_stage_read read;
     int n = 0;
     wait_for_many(rig, "bad");
@@ -145,9 +148,8 @@ static void failures_alone_make_a_pause_for_all(void **state)
     }
 }
 
-static void one_success_among_failures_spares_the_pause(void **state)
+TEST_ON(struct stage_rig *rig, one_success_among_failures_spares_the_pause)
 {
-    struct stage_rig *rig = *state;
     struct sl_stage_read read;
     int n = 0;
     wait_for_many(rig, "bad");
@@ -165,9 +167,8 @@ static void one_success_among_failures_spares_the_pause(void **state)
     assert_int_equal(n, SL_STAGE_FAILURES);
 }
 
-static void who_waits_no_more_leaves_no_turn_behind(void **state)
+TEST_ON(struct stage_rig *rig, who_waits_no_more_leaves_no_turn_behind)
 {
-    struct stage_rig *rig = *state;
     struct sl_stage_read read;
     wait_in(rig, "a", "w", "job/one,job/two,three");
     wait_in(rig, "b", "w", "job/one");
@@ -191,10 +192,9 @@ static void nothing(void *context, struct sl_str uid, enum sl_hold_reason stage,
 }
 
 /* Namespaces full of cycles that take a long search: others' cycles are found all the same. */
-static void cycles_are_looked_for_in_all_namespaces_in_turn(void **state)
+TEST_ON(struct stage_rig *rig, cycles_are_looked_for_in_all_namespaces_in_turn)
 {
     enum { SPACES = 8, PODS = 400 };
-    struct stage_rig *rig = *state;
     unsigned cyclic = 0;
     int rounds = 0;
     for (int s = 0; s < SPACES; s++) {
@@ -214,19 +214,4 @@ static void cycles_are_looked_for_in_all_namespaces_in_turn(void **state)
     }
     assert_true(cyclic >= SPACES);
     assert_false(sl_stages_changed(rig->stages));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STAGE_TEST_OF(ROOM, what_cannot_be_read_rests_by_itself),
-        STAGE_TEST_OF(ROOM, its_rest_doubles_up_to_a_minute_or_so_and_ends_with_success),
-        STAGE_TEST_OF(ROOM, a_namespace_has_half_of_the_readings_at_most),
-        STAGE_TEST_OF(ROOM, namespaces_take_turns),
-        STAGE_TEST_OF(ROOM, one_success_among_failures_spares_the_pause),
-        STAGE_TEST_OF(ROOM, failures_alone_make_a_pause_for_all),
-        STAGE_TEST_OF(ROOM, cycles_are_looked_for_in_all_namespaces_in_turn),
-        STAGE_TEST_OF(ROOM, who_waits_no_more_leaves_no_turn_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,10 +12,9 @@ static bool take(struct sl_energy *energy, int64_t second, int64_t mw)
     return sl_energy_take(energy, start_us + second * second_us, mw, gap_us);
 }
 
-static void energy_is_power_by_the_time_between_samples(void **state)
+TEST_THAT(energy_is_power_by_the_time_between_samples)
 {
     struct sl_energy energy = {0};
-    (void)state;
     assert_true(take(&energy, 0, 100 * watt_mw));
     assert_int_equal(energy.mj, 0);
     assert_true(take(&energy, 10, 100 * watt_mw));
@@ -24,10 +23,9 @@ static void energy_is_power_by_the_time_between_samples(void **state)
     assert_int_equal(energy.mj, 3 * kj_mj);
 }
 
-static void a_gap_adds_nothing(void **state)
+TEST_THAT(a_gap_adds_nothing)
 {
     struct sl_energy energy = {0};
-    (void)state;
     assert_true(take(&energy, 0, 100 * watt_mw));
     assert_true(take(&energy, 11, 100 * watt_mw));
     assert_int_equal(energy.mj, 0);
@@ -35,10 +33,9 @@ static void a_gap_adds_nothing(void **state)
     assert_int_equal(energy.mj, 100 * watt_mw);
 }
 
-static void what_is_told_twice_or_late_counts_once(void **state)
+TEST_THAT(what_is_told_twice_or_late_counts_once)
 {
     struct sl_energy energy = {0};
-    (void)state;
     assert_true(take(&energy, 0, 100 * watt_mw));
     assert_true(take(&energy, 4, 100 * watt_mw));
     assert_false(take(&energy, 4, 500 * watt_mw));
@@ -47,10 +44,9 @@ static void what_is_told_twice_or_late_counts_once(void **state)
     assert_int_equal(energy.mj, 600 * watt_mw);
 }
 
-static void power_out_of_range_is_none(void **state)
+TEST_THAT(power_out_of_range_is_none)
 {
     struct sl_energy energy = {0};
-    (void)state;
     assert_false(take(&energy, 0, -1));
     assert_false(take(&energy, 0, SL_ENERGY_MW_MAX + 1));
     assert_false(take(&energy, 0, INT64_MAX));
@@ -61,11 +57,10 @@ static void power_out_of_range_is_none(void **state)
     assert_int_equal(energy.mj, INT64_MAX);
 }
 
-static void a_day_of_the_most_power_is_no_overflow(void **state)
+TEST_THAT(a_day_of_the_most_power_is_no_overflow)
 {
     static const int64_t day_us = INT64_C(86400) * second_us;
     struct sl_energy energy = {0};
-    (void)state;
     assert_true(sl_energy_take(&energy, start_us, SL_ENERGY_MW_MAX, day_us));
     assert_true(sl_energy_take(&energy, start_us + day_us, SL_ENERGY_MW_MAX, day_us));
     assert_int_equal(energy.mj, INT64_C(86400) * SL_ENERGY_MW_MAX);
@@ -76,10 +71,9 @@ static int watts(const struct sl_energy *energy, int64_t second)
     return sl_energy_watts(energy, start_us + second * second_us, 30 * second_us, 5 * second_us);
 }
 
-static void power_is_told_while_it_is_fresh(void **state)
+TEST_THAT(power_is_told_while_it_is_fresh)
 {
     struct sl_energy energy = {0};
-    (void)state;
     assert_int_equal(watts(&energy, 0), -1);
     assert_true(take(&energy, 0, 73500));
     assert_int_equal(watts(&energy, 0), 74);
@@ -87,17 +81,4 @@ static void power_is_told_while_it_is_fresh(void **state)
     assert_int_equal(watts(&energy, 30), -1);
     assert_int_equal(watts(&energy, -5), 74);
     assert_int_equal(watts(&energy, -6), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(energy_is_power_by_the_time_between_samples),
-        cmocka_unit_test(a_gap_adds_nothing),
-        cmocka_unit_test(what_is_told_twice_or_late_counts_once),
-        cmocka_unit_test(power_out_of_range_is_none),
-        cmocka_unit_test(a_day_of_the_most_power_is_no_overflow),
-        cmocka_unit_test(power_is_told_while_it_is_fresh),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

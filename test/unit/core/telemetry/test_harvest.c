@@ -12,23 +12,21 @@ static void fill(int32_t *window, size_t n, int32_t value)
     }
 }
 
-static void fewer_than_twenty_samples_decide_nothing(void **state)
+TEST_THAT(fewer_than_twenty_samples_decide_nothing)
 {
     int32_t used[SL_HARVEST_SAMPLES_MIN - 1] = {0};
     struct sl_cbp cbp = {.room_mib = 7};
     struct sl_pp pp = {.room_mib = 7};
-    (void)state;
     assert_false(sl_cbp_of(used, SL_HARVEST_SAMPLES_MIN - 1, 1000, &cbp));
     assert_false(sl_pp_of(used, SL_HARVEST_SAMPLES_MIN - 1, 1000, &pp));
     assert_int_equal(cbp.room_mib, 7);
     assert_int_equal(pp.room_mib, 7);
 }
 
-static void cbp_gives_steady_memory_up_to_the_80th_percentile_of_its_use(void **state)
+TEST_THAT(cbp_gives_steady_memory_up_to_the_80th_percentile_of_its_use)
 {
     int32_t used[20];
     struct sl_cbp cbp;
-    (void)state;
     fill(used, 16, 400);
     fill(used + 16, 4, 500);
     assert_true(sl_cbp_of(used, 20, 1000, &cbp));
@@ -40,11 +38,10 @@ static void cbp_gives_steady_memory_up_to_the_80th_percentile_of_its_use(void **
     assert_int_equal(cbp.room_mib, 600);
 }
 
-static void cbp_gives_nothing_of_memory_that_varies_by_half_its_mean(void **state)
+TEST_THAT(cbp_gives_nothing_of_memory_that_varies_by_half_its_mean)
 {
     int32_t used[20];
     struct sl_cbp cbp;
-    (void)state;
     fill(used, 10, 250); /* free 750 and 250: deviation 250 of a mean of 500 */
     fill(used + 10, 10, 750);
     assert_true(sl_cbp_of(used, 20, 1000, &cbp));
@@ -55,11 +52,10 @@ static void cbp_gives_nothing_of_memory_that_varies_by_half_its_mean(void **stat
     assert_int_equal(cbp.room_mib, 250);
 }
 
-static void cbp_gives_nothing_where_all_is_used(void **state)
+TEST_THAT(cbp_gives_nothing_where_all_is_used)
 {
     int32_t used[20];
     struct sl_cbp cbp;
-    (void)state;
     fill(used, 20, 1000);
     assert_true(sl_cbp_of(used, 20, 1000, &cbp));
     assert_true(isinf(cbp.variation));
@@ -69,11 +65,10 @@ static void cbp_gives_nothing_where_all_is_used(void **state)
     assert_int_equal(cbp.room_mib, -1);
 }
 
-static void pp_follows_a_straight_line(void **state)
+TEST_THAT(pp_follows_a_straight_line)
 {
     int32_t used[64];
     struct sl_pp pp;
-    (void)state;
     for (int i = 0; i < 64; i++) {
         used[i] = 1000 - 10 * i; /* free grows by 10 a sample: by 100 in a lag */
     }
@@ -84,11 +79,10 @@ static void pp_follows_a_straight_line(void **state)
     assert_int_equal(pp.room_mib, 2000 - used[63] + 100);
 }
 
-static void pp_promises_neither_more_than_all_nor_less_than_nothing(void **state)
+TEST_THAT(pp_promises_neither_more_than_all_nor_less_than_nothing)
 {
     int32_t used[64];
     struct sl_pp pp;
-    (void)state;
     for (int i = 0; i < 64; i++) {
         used[i] = 630 - 10 * i;
     }
@@ -101,11 +95,10 @@ static void pp_promises_neither_more_than_all_nor_less_than_nothing(void **state
     assert_int_equal(pp.room_mib, 0);
 }
 
-static void pp_gives_nothing_without_correlation(void **state)
+TEST_THAT(pp_gives_nothing_without_correlation)
 {
     int32_t used[40];
     struct sl_pp pp;
-    (void)state;
     fill(used, 40, 300);
     assert_true(sl_pp_of(used, 40, 1000, &pp)); /* flat: nothing to learn from */
     assert_int_equal(pp.room_mib, -1);
@@ -118,42 +111,24 @@ static void pp_gives_nothing_without_correlation(void **state)
     assert_int_equal(pp.room_mib, -1);
 }
 
-static void pp_keeps_off_a_flat_past_that_has_moved_only_lately(void **state)
+TEST_THAT(pp_keeps_off_a_flat_past_that_has_moved_only_lately)
 {
     int32_t used[20];
     struct sl_pp pp;
-    (void)state;
     fill(used, 10, 300);
     fill(used + 10, 10, 600);
     assert_true(sl_pp_of(used, 20, 1000, &pp)); /* what it would fit to never changed */
     assert_int_equal(pp.room_mib, -1);
 }
 
-static void a_window_longer_than_the_stack_keeps_is_sorted_too(void **state)
+TEST_THAT(a_window_longer_than_the_stack_keeps_is_sorted_too)
 {
     int32_t used[1000];
     struct sl_cbp cbp;
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         used[i] = 999 - i;
     }
     assert_true(sl_cbp_of(used, 1000, 10000, &cbp));
     assert_int_equal(cbp.used80_mib, 800);
     assert_int_equal(cbp.room_mib, 9200);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fewer_than_twenty_samples_decide_nothing),
-        cmocka_unit_test(cbp_gives_steady_memory_up_to_the_80th_percentile_of_its_use),
-        cmocka_unit_test(cbp_gives_nothing_of_memory_that_varies_by_half_its_mean),
-        cmocka_unit_test(cbp_gives_nothing_where_all_is_used),
-        cmocka_unit_test(pp_follows_a_straight_line),
-        cmocka_unit_test(pp_promises_neither_more_than_all_nor_less_than_nothing),
-        cmocka_unit_test(pp_gives_nothing_without_correlation),
-        cmocka_unit_test(pp_keeps_off_a_flat_past_that_has_moved_only_lately),
-        cmocka_unit_test(a_window_longer_than_the_stack_keeps_is_sorted_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,10 +17,9 @@ static void learn(struct sl_past *peaks, int times, int32_t low, int32_t high)
     }
 }
 
-static void the_highest_of_the_last_lives_counts(void **state)
+TEST_THAT(the_highest_of_the_last_lives_counts)
 {
     struct sl_past *peaks = sl_past_new(64);
-    (void)state;
     assert_int_equal(permille(peaks, 0), 1000);
     learn(peaks, 1, 700, 700);
     assert_int_equal(permille(peaks, 0), 701);
@@ -38,10 +37,9 @@ static void the_highest_of_the_last_lives_counts(void **state)
     sl_past_free(peaks);
 }
 
-static void the_margin_is_what_lives_differ_by_and_a_fiftieth(void **state)
+TEST_THAT(the_margin_is_what_lives_differ_by_and_a_fiftieth)
 {
     struct sl_past *peaks = sl_past_new(64);
-    (void)state;
     learn(peaks, 2, 500, 500);
     assert_int_equal(permille(peaks, 300), 511);
     learn(peaks, 1, 450, 450);
@@ -53,10 +51,9 @@ static void the_margin_is_what_lives_differ_by_and_a_fiftieth(void **state)
 }
 
 /* Of pods that shared a GPU with others often only bounds are known. */
-static void lives_that_may_have_used_more_show_nothing(void **state)
+TEST_THAT(lives_that_may_have_used_more_show_nothing)
 {
     struct sl_past *peaks = sl_past_new(64);
-    (void)state;
     learn(peaks, 1, 300, 300);
     learn(peaks, 5, 0, 900);
     assert_int_equal(sl_peaks_expected(peaks, HERE, W, 0).lives,
@@ -71,10 +68,9 @@ static void lives_that_may_have_used_more_show_nothing(void **state)
 }
 
 /* A pod that lives on may still grow: what it shows counts only while no life has ended. */
-static void pods_that_live_on_show_a_peak_until_one_has_ended(void **state)
+TEST_THAT(pods_that_live_on_show_a_peak_until_one_has_ended)
 {
     struct sl_past *peaks = sl_past_new(64);
-    (void)state;
     sl_peaks_glimpse(peaks, HERE, W, 200);
     assert_int_equal(permille(peaks, 150), 231);
     assert_int_equal(sl_peaks_expected(peaks, HERE, W, 150).lives, 0);
@@ -91,10 +87,9 @@ static void pods_that_live_on_show_a_peak_until_one_has_ended(void **state)
     sl_past_free(peaks);
 }
 
-static void the_least_lately_learned_goes_first(void **state)
+TEST_THAT(the_least_lately_learned_goes_first)
 {
     struct sl_past *peaks = sl_past_new(8);
-    (void)state;
     for (uint32_t workload = 0; workload < 4; workload++) {
         for (int i = 0; i < 3; i++) {
             sl_peaks_learn(peaks, HERE, workload, 100, 100);
@@ -118,11 +113,10 @@ static int32_t within(int32_t permille)
 }
 
 /* The least peak that explains all lives, as the header says it, for lives at random. */
-static void the_expected_peak_is_the_least_that_explains_all_lives(void **state)
+TEST_THAT(the_expected_peak_is_the_least_that_explains_all_lives)
 {
     uint64_t seed = 3;
     unsigned known = 0;
-    (void)state;
     for (unsigned round = 0; round < 20000; round++) {
         struct sl_past *peaks = sl_past_new(8);
         int32_t low[4];
@@ -162,10 +156,9 @@ static void the_expected_peak_is_the_least_that_explains_all_lives(void **state)
 }
 
 /* Any node's exporter may lie, but not two. */
-static void what_one_node_shows_counts_there_until_another_agrees(void **state)
+TEST_THAT(what_one_node_shows_counts_there_until_another_agrees)
 {
     struct sl_past *peaks = sl_past_new(64);
-    (void)state;
     for (int i = 0; i < 3; i++) {
         sl_peaks_learn(peaks, THERE, W, 100, 100);
         sl_peaks_glimpse(peaks, THERE, W, 100);
@@ -180,10 +173,9 @@ static void what_one_node_shows_counts_there_until_another_agrees(void **state)
     sl_past_free(peaks);
 }
 
-static void another_node_only_makes_more_be_expected(void **state)
+TEST_THAT(another_node_only_makes_more_be_expected)
 {
     struct sl_past *peaks = sl_past_new(64);
-    (void)state;
     learn(peaks, 2, 500, 500);
     struct sl_peak_expected before = sl_peaks_expected(peaks, HERE, W, 0);
     for (int i = 0; i < 2 * SL_PAST_VALUES; i++) {
@@ -197,10 +189,9 @@ static void another_node_only_makes_more_be_expected(void **state)
     sl_past_free(peaks);
 }
 
-static void what_living_pods_of_one_node_show_counts_there(void **state)
+TEST_THAT(what_living_pods_of_one_node_show_counts_there)
 {
     struct sl_past *peaks = sl_past_new(64);
-    (void)state;
     sl_peaks_glimpse(peaks, THERE, W, 100);
     assert_int_equal(permille(peaks, 0), 1000);
     sl_peaks_glimpse(peaks, ELSEWHERE, W, 300);
@@ -209,10 +200,9 @@ static void what_living_pods_of_one_node_show_counts_there(void **state)
 }
 
 /* However many nodes there are. */
-static void the_last_nodes_count(void **state)
+TEST_THAT(the_last_nodes_count)
 {
     struct sl_past *peaks = sl_past_new(256);
-    (void)state;
     sl_peaks_learn(peaks, THERE, W, 900, 900);
     for (uint32_t node = 100; node < 100 + SL_PAST_VALUES; node++) {
         sl_peaks_learn(peaks, node, W, 200, 200);
@@ -220,21 +210,4 @@ static void the_last_nodes_count(void **state)
     assert_int_equal(permille(peaks, 0), 201);
     assert_int_equal(sl_peaks_expected(peaks, HERE, W, 0).lives, SL_PAST_VALUES - 1);
     sl_past_free(peaks);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_highest_of_the_last_lives_counts),
-        cmocka_unit_test(the_margin_is_what_lives_differ_by_and_a_fiftieth),
-        cmocka_unit_test(lives_that_may_have_used_more_show_nothing),
-        cmocka_unit_test(pods_that_live_on_show_a_peak_until_one_has_ended),
-        cmocka_unit_test(what_one_node_shows_counts_there_until_another_agrees),
-        cmocka_unit_test(another_node_only_makes_more_be_expected),
-        cmocka_unit_test(what_living_pods_of_one_node_show_counts_there),
-        cmocka_unit_test(the_last_nodes_count),
-        cmocka_unit_test(the_least_lately_learned_goes_first),
-        cmocka_unit_test(the_expected_peak_is_the_least_that_explains_all_lives),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

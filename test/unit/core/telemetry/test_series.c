@@ -52,9 +52,10 @@ static enum sl_series_state window(struct ring *ring, int now, int since, bool b
     return sl_series_window(&ring->series, &rule, ring->used, &ring->n);
 }
 
-static void figures_of_one_time_share_a_sample(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct ring *ring, figures_of_one_time_share_a_sample)
 {
-    struct ring *ring = *state;
     assert_true(put(ring, 1, 10));
     assert_true(put(ring, 2, 20));
     assert_true(sl_series_put(&ring->series, SL_SECOND_US, SL_FIGURE_BUSY, 500));
@@ -70,9 +71,8 @@ static void figures_of_one_time_share_a_sample(void **state)
     assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_BANDWIDTH), 30);
 }
 
-static void what_is_told_twice_or_out_of_range_is_refused(void **state)
+TEST_ON(struct ring *ring, what_is_told_twice_or_out_of_range_is_refused)
 {
-    struct ring *ring = *state;
     assert_true(put(ring, 5, 10));
     assert_false(put(ring, 5, 11));
     assert_true(put(ring, 7, 12));
@@ -85,9 +85,8 @@ static void what_is_told_twice_or_out_of_range_is_refused(void **state)
     assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_USED), 12);
 }
 
-static void what_is_younger_than_a_time_can_be_forgotten(void **state)
+TEST_ON(struct ring *ring, what_is_younger_than_a_time_can_be_forgotten)
 {
-    struct ring *ring = *state;
     for (int second = 1; second <= CAP + 3; second++) {
         assert_true(put(ring, second, second));
     }
@@ -100,9 +99,8 @@ static void what_is_younger_than_a_time_can_be_forgotten(void **state)
     assert_true(put(ring, 1, 1));
 }
 
-static void samples_may_come_in_any_order(void **state)
+TEST_ON(struct ring *ring, samples_may_come_in_any_order)
 {
-    struct ring *ring = *state;
     for (int second = 100; second < 100 + 2 * CAP; second += 2) {
         assert_true(put(ring, second, second));
     }
@@ -124,9 +122,8 @@ static void samples_may_come_in_any_order(void **state)
     }
 }
 
-static void a_full_ring_forgets_its_oldest(void **state)
+TEST_ON(struct ring *ring, a_full_ring_forgets_its_oldest)
 {
-    struct ring *ring = *state;
     for (int second = 0; second < 3 * CAP; second++) {
         assert_true(put(ring, second, second));
     }
@@ -137,9 +134,8 @@ static void a_full_ring_forgets_its_oldest(void **state)
     assert_false(sl_series_put(&none, 1, SL_FIGURE_USED, 1));
 }
 
-static void a_window_is_good_when_long_fresh_and_without_gaps(void **state)
+TEST_ON(struct ring *ring, a_window_is_good_when_long_fresh_and_without_gaps)
 {
-    struct ring *ring = *state;
     assert_int_equal(window(ring, 0, 0, false), SL_SERIES_ABSENT);
     put_run(ring, 0, 19, 7);
     assert_int_equal(window(ring, 19, 0, false), SL_SERIES_SHORT);
@@ -160,9 +156,8 @@ static void a_window_is_good_when_long_fresh_and_without_gaps(void **state)
     assert_int_equal(ring->n, 0);
 }
 
-static void a_window_begins_with_the_last_binding_or_looks_back(void **state)
+TEST_ON(struct ring *ring, a_window_begins_with_the_last_binding_or_looks_back)
 {
-    struct ring *ring = *state;
     put_run(ring, 0, CAP, 7);
     assert_int_equal(window(ring, CAP, 4, false), SL_SERIES_GOOD);
     assert_int_equal(ring->n, 20);
@@ -173,9 +168,8 @@ static void a_window_begins_with_the_last_binding_or_looks_back(void **state)
     assert_int_equal(ring->n, CAP);
 }
 
-static void samples_without_memory_do_not_count(void **state)
+TEST_ON(struct ring *ring, samples_without_memory_do_not_count)
 {
-    struct ring *ring = *state;
     put_run(ring, 0, 20, 7);
     assert_true(sl_series_put(&ring->series, 20 * SL_SECOND_US, SL_FIGURE_BUSY, 1));
     assert_int_equal(window(ring, 20, 0, false), SL_SERIES_GOOD);
@@ -183,23 +177,4 @@ static void samples_without_memory_do_not_count(void **state)
     assert_true(sl_series_put(&ring->series, 26 * SL_SECOND_US, SL_FIGURE_BUSY, 1));
     assert_int_equal(window(ring, 26, 0, false), SL_SERIES_STALE);
     assert_string_equal(sl_series_state_name(SL_SERIES_STALE), "Stale");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(figures_of_one_time_share_a_sample, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_told_twice_or_out_of_range_is_refused, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(samples_may_come_in_any_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_younger_than_a_time_can_be_forgotten, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_full_ring_forgets_its_oldest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_window_is_good_when_long_fresh_and_without_gaps, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_window_begins_with_the_last_binding_or_looks_back, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(samples_without_memory_do_not_count, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,10 +16,9 @@ static int64_t length(const struct sl_spell *spell, int64_t now)
     return us < 0 ? us : us / SECOND;
 }
 
-static void a_spell_begins_with_the_last_sample_that_was_busy(void **state)
+TEST_THAT(a_spell_begins_with_the_last_sample_that_was_busy)
 {
     struct sl_spell spell = {0};
-    (void)state;
     assert_int_equal(length(&spell, 1000), -1);
     take(&spell, 1000, true);
     assert_int_equal(length(&spell, 1000), 0);
@@ -31,20 +30,18 @@ static void a_spell_begins_with_the_last_sample_that_was_busy(void **state)
     assert_int_equal(length(&spell, 1101), 0);
 }
 
-static void nothing_is_known_of_the_time_before_the_first_sample(void **state)
+TEST_THAT(nothing_is_known_of_the_time_before_the_first_sample)
 {
     struct sl_spell spell = {0};
-    (void)state;
     take(&spell, 1000, false);
     assert_int_equal(length(&spell, 1000), 0);
     take(&spell, 1005, false);
     assert_int_equal(length(&spell, 1005), 5);
 }
 
-static void a_gap_ends_a_spell(void **state)
+TEST_THAT(a_gap_ends_a_spell)
 {
     struct sl_spell spell = {0};
-    (void)state;
     take(&spell, 1000, false);
     take(&spell, 1010, false);
     assert_int_equal(length(&spell, 1010), 10);
@@ -52,10 +49,9 @@ static void a_gap_ends_a_spell(void **state)
     assert_int_equal(length(&spell, 1021), 0);
 }
 
-static void stale_samples_and_those_from_the_future_say_nothing(void **state)
+TEST_THAT(stale_samples_and_those_from_the_future_say_nothing)
 {
     struct sl_spell spell = {0};
-    (void)state;
     take(&spell, 1000, false);
     take(&spell, 1008, false);
     assert_int_equal(length(&spell, 1037), 8);
@@ -64,10 +60,9 @@ static void stale_samples_and_those_from_the_future_say_nothing(void **state)
     assert_int_equal(length(&spell, 1002), -1);
 }
 
-static void late_samples_end_a_spell_and_never_make_one(void **state)
+TEST_THAT(late_samples_end_a_spell_and_never_make_one)
 {
     struct sl_spell spell = {0};
-    (void)state;
     for (int at = 1000; at <= 1050; at += 5) {
         take(&spell, at, false);
     }
@@ -77,16 +72,4 @@ static void late_samples_end_a_spell_and_never_make_one(void **state)
     assert_int_equal(length(&spell, 1050), 20);
     take(&spell, 1010, true);
     assert_int_equal(length(&spell, 1050), 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_spell_begins_with_the_last_sample_that_was_busy),
-        cmocka_unit_test(nothing_is_known_of_the_time_before_the_first_sample),
-        cmocka_unit_test(a_gap_ends_a_spell),
-        cmocka_unit_test(stale_samples_and_those_from_the_future_say_nothing),
-        cmocka_unit_test(late_samples_end_a_spell_and_never_make_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

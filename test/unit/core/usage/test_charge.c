@@ -61,9 +61,10 @@ static int64_t charged(struct scene *scene, const struct sl_pod *pod)
     return -1;
 }
 
-static void a_pod_alone_is_charged_with_all_also_while_it_idles(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct scene *scene, a_pod_alone_is_charged_with_all_also_while_it_idles)
 {
-    struct scene *scene = *state;
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
     struct sl_pod *pod = runs(scene, WHOLE, 1, WHOLE "=1");
     scene->row[1].measured.busy = 0;
@@ -84,9 +85,8 @@ static void assert_alike(struct scene *scene, size_t gpu, const struct sl_pod *a
 }
 
 /* Whoever creates a pod writes what it asks for. */
-static void pods_that_share_a_gpu_are_charged_alike_whatever_they_ask_for(void **state)
+TEST_ON(struct scene *scene, pods_that_share_a_gpu_are_charged_alike_whatever_they_ask_for)
 {
-    struct scene *scene = *state;
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 10);
     struct sl_pod *many = runs(scene, SHARED, 4, SHARED "=0*4");
     struct sl_pod *one = runs(scene, SHARED, 1, SHARED "=0");
@@ -95,18 +95,16 @@ static void pods_that_share_a_gpu_are_charged_alike_whatever_they_ask_for(void *
     assert_alike(scene, 0, many, one);
 }
 
-static void shares_of_memory_are_charged_alike(void **state)
+TEST_ON(struct scene *scene, shares_of_memory_are_charged_alike)
 {
-    struct scene *scene = *state;
     with_gpus(scene, MEMORY, SL_KIND_MEMORY, 2, 16);
     struct sl_pod *large = runs(scene, MEMORY, 14, MEMORY "=1*14");
     struct sl_pod *small = runs(scene, MEMORY, 1, MEMORY "=1*1");
     assert_alike(scene, 1, large, small);
 }
 
-static void pods_are_charged_where_the_exporter_names_them(void **state)
+TEST_ON(struct scene *scene, pods_are_charged_where_the_exporter_names_them)
 {
-    struct scene *scene = *state;
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
     struct sl_pod *first = runs(scene, WHOLE, 1, WHOLE "=0");
     struct sl_pod *second = runs(scene, WHOLE, 1, WHOLE "=1");
@@ -117,9 +115,8 @@ static void pods_are_charged_where_the_exporter_names_them(void **state)
     assert_int_equal(charged(scene, second), DRAWN);
 }
 
-static void who_only_waits_for_units_is_not_charged(void **state)
+TEST_ON(struct scene *scene, who_only_waits_for_units_is_not_charged)
 {
-    struct scene *scene = *state;
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 10);
     struct sl_pod *runner = runs(scene, SHARED, 1, SHARED "=0");
     struct sl_pod *waiter = runs(scene, SHARED, 1, SHARED "=0");
@@ -129,9 +126,8 @@ static void who_only_waits_for_units_is_not_charged(void **state)
     assert_int_equal(charged(scene, waiter), 0);
 }
 
-static void nobody_is_charged_when_nobody_knows_on_which_gpu_it_is(void **state)
+TEST_ON(struct scene *scene, nobody_is_charged_when_nobody_knows_on_which_gpu_it_is)
 {
-    struct scene *scene = *state;
     rig_pool(scene->rig, WHOLE, SL_KIND_WHOLE, 2);
     scene->rig->pool[0].on_devices = false;
     struct sl_pod *pod = runs(scene, WHOLE, 1, NULL);
@@ -141,9 +137,8 @@ static void nobody_is_charged_when_nobody_knows_on_which_gpu_it_is(void **state)
     assert_int_equal(scene->rest, DRAWN);
 }
 
-static void instances_are_charged_by_how_busy_they_are(void **state)
+TEST_ON(struct scene *scene, instances_are_charged_by_how_busy_they_are)
 {
-    struct scene *scene = *state;
     with_halves(scene, MIG);
     struct sl_pod *busy = runs(scene, MIG, 1, MIG "=0/0");
     struct sl_pod *idle = runs(scene, MIG, 1, MIG "=0/4");
@@ -164,9 +159,8 @@ static void instances_are_charged_by_how_busy_they_are(void **state)
     assert_in_range(scene->rest, 0, 1);
 }
 
-static void the_largest_energy_is_divided_without_overflow(void **state)
+TEST_ON(struct scene *scene, the_largest_energy_is_divided_without_overflow)
 {
-    struct scene *scene = *state;
     struct sl_usage_charge charge[PODS] = {{0}};
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 10);
     runs(scene, SHARED, 1, SHARED "=0");
@@ -176,21 +170,4 @@ static void the_largest_energy_is_divided_without_overflow(void **state)
         sl_usage_charge(rig_view(scene->rig), scene->row, scene->n, 0, INT64_MAX, charge);
     assert_int_equal(charge[0].mj, INT64_MAX / 3);
     assert_int_equal(rest + charge[0].mj + charge[1].mj + charge[2].mj, INT64_MAX);
-}
-
-#define CHARGE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CHARGE_TEST(a_pod_alone_is_charged_with_all_also_while_it_idles),
-        CHARGE_TEST(pods_that_share_a_gpu_are_charged_alike_whatever_they_ask_for),
-        CHARGE_TEST(shares_of_memory_are_charged_alike),
-        CHARGE_TEST(pods_are_charged_where_the_exporter_names_them),
-        CHARGE_TEST(who_only_waits_for_units_is_not_charged),
-        CHARGE_TEST(nobody_is_charged_when_nobody_knows_on_which_gpu_it_is),
-        CHARGE_TEST(instances_are_charged_by_how_busy_they_are),
-        CHARGE_TEST(the_largest_energy_is_divided_without_overflow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,10 @@ static struct sl_pod *runs_ask(struct scene *scene, const struct sl_ask *ask, co
 
 /* ---- which GPUs ---- */
 
-static void only_gpus_whose_replicas_share_known_memory_are_shared_by_use(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct scene *scene, only_gpus_whose_replicas_share_known_memory_are_shared_by_use)
 {
-    struct scene *scene = *state;
     struct sl_pool *pool = &scene->rig->pool[0];
     struct sl_device *device = &scene->rig->device[0];
     runs(scene, 4000, SAME);
@@ -39,9 +40,8 @@ static void only_gpus_whose_replicas_share_known_memory_are_shared_by_use(void *
 
 /* ---- what is asked for ---- */
 
-static void what_a_pod_asks_for_on_a_gpu_is_taken_in_mib(void **state)
+TEST_ON(struct scene *scene, what_a_pod_asks_for_on_a_gpu_is_taken_in_mib)
 {
-    struct scene *scene = *state;
     struct rig *rig = scene->rig;
     struct sl_ask gpu = rig_ask("nvidia.com/gpu", 1);
     struct sl_ask share = rig_ask("aliyun.com/gpu-mem", 4);
@@ -63,9 +63,8 @@ static void what_a_pod_asks_for_on_a_gpu_is_taken_in_mib(void **state)
 }
 
 /* The share of replicas need not be what the pod names first. */
-static void a_pod_is_known_by_the_item_that_declares_memory(void **state)
+TEST_ON(struct scene *scene, a_pod_is_known_by_the_item_that_declares_memory)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask2("aliyun.com/gpu-mem", 1, SHARED, 1);
     struct sl_ask replica = ask_of(4000, SAME);
     rig_pool(scene->rig, "aliyun.com/gpu-mem", SL_KIND_MEMORY, 16);
@@ -79,9 +78,8 @@ static void a_pod_is_known_by_the_item_that_declares_memory(void **state)
     assert_int_equal(judged(scene).room_mib, TOTAL - 5000 * 103 / 1000);
 }
 
-static void a_whole_gpu_may_be_used_whole(void **state)
+TEST_ON(struct scene *scene, a_whole_gpu_may_be_used_whole)
 {
-    struct scene *scene = *state;
     struct sl_ask gpu = rig_ask("nvidia.com/gpu", 1);
     rig_pool(scene->rig, "nvidia.com/gpu", SL_KIND_WHOLE, 1);
     scene->rule.sharing = SL_SHARING_ASKS;
@@ -92,9 +90,8 @@ static void a_whole_gpu_may_be_used_whole(void **state)
 }
 
 /* Nor does it hide what is in use. */
-static void who_states_no_memory_declares_none_of_what_is_used(void **state)
+TEST_ON(struct scene *scene, who_states_no_memory_declares_none_of_what_is_used)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     runs(scene, 1000, SAME);
     (void)judged(scene);
@@ -109,9 +106,8 @@ static void who_states_no_memory_declares_none_of_what_is_used(void **state)
     assert_false(fits(scene, TOTAL - 9000 + 1, OTHER));
 }
 
-static void nobody_on_a_gpu_leaves_what_is_used_to_be_told(void **state)
+TEST_ON(struct scene *scene, nobody_on_a_gpu_leaves_what_is_used_to_be_told)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     (void)judged(scene);
     uses(scene, 3, 9000); /* a process outside Kubernetes */
@@ -119,9 +115,8 @@ static void nobody_on_a_gpu_leaves_what_is_used_to_be_told(void **state)
 }
 
 /* Lives are kept of some pods only: the others are not free. */
-static void more_pods_than_lives_are_kept_of_count_too(void **state)
+TEST_ON(struct scene *scene, more_pods_than_lives_are_kept_of_count_too)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     scene->rig->pool[0].capacity = INT64_C(2) * SL_USAGE_LIVES_MAX;
     scene->rig->pool[0].replicas = 2 * SL_USAGE_LIVES_MAX;
@@ -144,9 +139,8 @@ static void more_pods_than_lives_are_kept_of_count_too(void **state)
 }
 
 /* Before it is measured again, what one that went has used is not free for one that comes. */
-static void more_pods_than_are_told_apart_count_as_if_they_had_come_since(void **state)
+TEST_ON(struct scene *scene, more_pods_than_are_told_apart_count_as_if_they_had_come_since)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     scene->rig->pool[0].capacity = INT64_C(2) * SL_MEASURED_SEEN;
     scene->rig->pool[0].replicas = 2 * SL_MEASURED_SEEN;
@@ -165,9 +159,8 @@ static void more_pods_than_are_told_apart_count_as_if_they_had_come_since(void *
 }
 
 /* A pod is met after a sample showed what others have come to use. */
-static void a_pod_that_comes_counts_on_top_of_what_others_use_by_then(void **state)
+TEST_ON(struct scene *scene, a_pod_that_comes_counts_on_top_of_what_others_use_by_then)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     runs(scene, 4000, SAME);
     (void)judged(scene);
@@ -186,9 +179,8 @@ static void a_pod_that_comes_counts_on_top_of_what_others_use_by_then(void **sta
 }
 
 /* Whoever makes pods that never run could make others' use forgotten. */
-static void pods_that_never_used_anything_leave_nothing(void **state)
+TEST_ON(struct scene *scene, pods_that_never_used_anything_leave_nothing)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     runs(scene, 4000, SAME);
     (void)judged(scene);
@@ -210,9 +202,8 @@ static void pods_that_never_used_anything_leave_nothing(void **state)
 }
 
 /* Nor does one of a few MiB that names a large ask. */
-static void a_pod_that_used_little_leaves_no_more_than_that(void **state)
+TEST_ON(struct scene *scene, a_pod_that_used_little_leaves_no_more_than_that)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     runs(scene, 4000, SAME);
     (void)judged(scene);
@@ -230,9 +221,8 @@ static void a_pod_that_used_little_leaves_no_more_than_that(void **state)
     assert_int_equal(judged(scene).over_mib, 10000);
 }
 
-static void after_a_restart_the_first_sample_counts(void **state)
+TEST_ON(struct scene *scene, after_a_restart_the_first_sample_counts)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     runs(scene, 4000, SAME);
     (void)judged(scene);
@@ -244,9 +234,8 @@ static void after_a_restart_the_first_sample_counts(void **state)
 }
 
 /* When a pod has started is the kubelet's word, by a clock that may be behind ours. */
-static void after_a_restart_pods_count_with_their_asks_until_they_are_seen(void **state)
+TEST_ON(struct scene *scene, after_a_restart_pods_count_with_their_asks_until_they_are_seen)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_CBP;
     runs(scene, 8000, OTHER)->started_us = 1;
     uses(scene, 40, 1000);
@@ -260,7 +249,7 @@ static void after_a_restart_pods_count_with_their_asks_until_they_are_seen(void 
 /* ---- the window ---- */
 
 /* Nothing is forgotten of those that were there: only what a newcomer may use is not known yet. */
-static void a_pod_that_comes_counts_beside_what_is_known_of_the_others(void **state)
+TEST_THAT(a_pod_that_comes_counts_beside_what_is_known_of_the_others)
 {
     struct scene *scene = *state;
     learn(scene, SAME, 100);
@@ -277,9 +266,8 @@ static void a_pod_that_comes_counts_beside_what_is_known_of_the_others(void **st
 }
 
 /* More is used than is expected of those that are there: newcomers come on top of that. */
-static void a_pod_that_comes_counts_beside_what_is_used(void **state)
+TEST_ON(struct scene *scene, a_pod_that_comes_counts_beside_what_is_used)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 100);
     runs(scene, 8000, SAME);
     (void)judged(scene);
@@ -291,9 +279,8 @@ static void a_pod_that_comes_counts_beside_what_is_used(void **state)
 }
 
 /* Published rules take the last samples, from before the newcomer too: it counts with its ask. */
-static void by_published_rules_pods_that_come_count_with_their_asks(void **state)
+TEST_ON(struct scene *scene, by_published_rules_pods_that_come_count_with_their_asks)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_CBP;
     uses(scene, 25, 1000);
     (void)judged(scene);
@@ -312,9 +299,8 @@ static void by_published_rules_pods_that_come_count_with_their_asks(void **state
 }
 
 /* Neither is one that says nothing given any, before it was seen. */
-static void by_published_rules_a_silent_newcomer_leaves_nothing(void **state)
+TEST_ON(struct scene *scene, by_published_rules_a_silent_newcomer_leaves_nothing)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_CBP;
     uses(scene, 25, 1000);
     (void)judged(scene);
@@ -323,9 +309,8 @@ static void by_published_rules_a_silent_newcomer_leaves_nothing(void **state)
     assert_int_equal(judged(scene).room_mib, 0);
 }
 
-static void by_published_rules_freed_memory_is_noticed_by_samples_from_after_it(void **state)
+TEST_ON(struct scene *scene, by_published_rules_freed_memory_is_noticed_by_samples_from_after_it)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_CBP;
     runs(scene, 8000, SAME);
     runs(scene, 8000, SAME);
@@ -338,9 +323,8 @@ static void by_published_rules_freed_memory_is_noticed_by_samples_from_after_it(
     assert_int_equal(judged(scene).room_mib, TOTAL - 2000);
 }
 
-static void mean_load_is_told_with_the_last_memory(void **state)
+TEST_ON(struct scene *scene, mean_load_is_told_with_the_last_memory)
 {
-    struct scene *scene = *state;
     runs(scene, 8000, SAME);
     uses(scene, 3, 1000);
     uses(scene, 1, 1234);
@@ -356,9 +340,8 @@ static void mean_load_is_told_with_the_last_memory(void **state)
 }
 
 /* As a nomination does that a new leader makes anew. */
-static void a_pod_that_goes_and_comes_back_counts_on(void **state)
+TEST_ON(struct scene *scene, a_pod_that_goes_and_comes_back_counts_on)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_CBP;
     runs(scene, 12000, SAME)->phase = SL_POD_PENDING;
     for (unsigned there = 3; there-- > 0;) {
@@ -381,9 +364,8 @@ static struct sl_measured is_busy(struct scene *scene, int seconds, int64_t perm
     return scene->rig->measured[0];
 }
 
-static void load_is_measured_from_when_all_pods_run(void **state)
+TEST_ON(struct scene *scene, load_is_measured_from_when_all_pods_run)
 {
-    struct scene *scene = *state;
     (void)is_busy(scene, 3, 0);
     struct sl_pod *pod = runs(scene, 8000, SAME);
     pod->phase = SL_POD_PENDING; /* its image is pulled */
@@ -396,9 +378,8 @@ static void load_is_measured_from_when_all_pods_run(void **state)
 
 /* ---- what is expected ---- */
 
-static void room_is_never_below_nothing(void **state)
+TEST_ON(struct scene *scene, room_is_never_below_nothing)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 100);
     runs(scene, 8000, SAME);
     uses(scene, 20, TOTAL + 500);
@@ -406,9 +387,8 @@ static void room_is_never_below_nothing(void **state)
 }
 
 /* Of two former lives the next is higher than all with a chance of one in three. */
-static void the_largest_of_what_pods_could_use_beyond_is_kept_back(void **state)
+TEST_ON(struct scene *scene, the_largest_of_what_pods_could_use_beyond_is_kept_back)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 99);   /* 101 of 1000 with a fiftieth on top, rounded up */
     learn(scene, OTHER, 499); /* 509 */
     runs(scene, 4000, SAME);
@@ -426,9 +406,8 @@ static void the_largest_of_what_pods_could_use_beyond_is_kept_back(void **state)
 }
 
 /* Only the sum is measured otherwise, and memory that is given back makes its bounds wide. */
-static void what_a_series_tells_of_a_pod_is_learned_as_it_is(void **state)
+TEST_ON(struct scene *scene, what_a_series_tells_of_a_pod_is_learned_as_it_is)
 {
-    struct scene *scene = *state;
     scene->rule.horizon_us = 0;
     runs(scene, 8000, OTHER);
     for (int life = 0; life < 2; life++) {
@@ -454,9 +433,8 @@ static void what_a_series_tells_of_a_pod_is_learned_as_it_is(void **state)
 }
 
 /* Whoever serves the series might lie. */
-static void no_series_tells_a_pod_below_what_it_surely_used(void **state)
+TEST_ON(struct scene *scene, no_series_tells_a_pod_below_what_it_surely_used)
 {
-    struct scene *scene = *state;
     for (int life = 0; life < 2; life++) {
         struct sl_pod *pod = runs(scene, 8000, SAME);
         const struct sl_usage_names names = {
@@ -479,9 +457,8 @@ static void no_series_tells_a_pod_below_what_it_surely_used(void **state)
 }
 
 /* By a published rule, a dip of a few samples makes nothing free. */
-static void by_published_rules_what_is_held_stays_taken(void **state)
+TEST_ON(struct scene *scene, by_published_rules_what_is_held_stays_taken)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_CBP;
     runs(scene, 8000, SAME);
     (void)judged(scene);
@@ -494,9 +471,8 @@ static void by_published_rules_what_is_held_stays_taken(void **state)
 }
 
 /* One pod above its ask is nothing of its neighbours', and a context of CUDA is in no ask. */
-static void contexts_of_cuda_void_nothing_that_was_learned(void **state)
+TEST_ON(struct scene *scene, contexts_of_cuda_void_nothing_that_was_learned)
 {
-    struct scene *scene = *state;
     unsigned n = 0;
     learn(scene, SAME, 250);
     runs(scene, 8000, SAME);
@@ -514,38 +490,4 @@ static void contexts_of_cuda_void_nothing_that_was_learned(void **state)
     (void)judged(scene); /* they are as they were: not again */
     (void)sl_past_values(scene->peaks, sl_peaks_key(sl_peaks_node("node-1"), SAME), &n);
     assert_int_equal(n, TAUGHT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        USAGE_TEST(only_gpus_whose_replicas_share_known_memory_are_shared_by_use),
-        USAGE_TEST(what_a_pod_asks_for_on_a_gpu_is_taken_in_mib),
-        USAGE_TEST(a_pod_is_known_by_the_item_that_declares_memory),
-        USAGE_TEST(a_whole_gpu_may_be_used_whole),
-        USAGE_TEST(who_states_no_memory_declares_none_of_what_is_used),
-        USAGE_TEST(more_pods_than_lives_are_kept_of_count_too),
-        USAGE_TEST(more_pods_than_are_told_apart_count_as_if_they_had_come_since),
-        USAGE_TEST(a_pod_that_comes_counts_on_top_of_what_others_use_by_then),
-        USAGE_TEST(pods_that_never_used_anything_leave_nothing),
-        USAGE_TEST(a_pod_that_used_little_leaves_no_more_than_that),
-        USAGE_TEST(after_a_restart_the_first_sample_counts),
-        USAGE_TEST(after_a_restart_pods_count_with_their_asks_until_they_are_seen),
-        USAGE_TEST(nobody_on_a_gpu_leaves_what_is_used_to_be_told),
-        USAGE_TEST(a_pod_that_comes_counts_beside_what_is_known_of_the_others),
-        USAGE_TEST(a_pod_that_comes_counts_beside_what_is_used),
-        USAGE_TEST(by_published_rules_pods_that_come_count_with_their_asks),
-        USAGE_TEST(by_published_rules_a_silent_newcomer_leaves_nothing),
-        USAGE_TEST(by_published_rules_freed_memory_is_noticed_by_samples_from_after_it),
-        USAGE_TEST(mean_load_is_told_with_the_last_memory),
-        USAGE_TEST(load_is_measured_from_when_all_pods_run),
-        USAGE_TEST(a_pod_that_goes_and_comes_back_counts_on),
-        USAGE_TEST(room_is_never_below_nothing),
-        USAGE_TEST(the_largest_of_what_pods_could_use_beyond_is_kept_back),
-        USAGE_TEST(no_series_tells_a_pod_below_what_it_surely_used),
-        USAGE_TEST(by_published_rules_what_is_held_stays_taken),
-        USAGE_TEST(contexts_of_cuda_void_nothing_that_was_learned),
-        USAGE_TEST(what_a_series_tells_of_a_pod_is_learned_as_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

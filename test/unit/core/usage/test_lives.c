@@ -1,13 +1,9 @@
 /* What pods on a shared GPU teach as they go, in random stories in which the test knows what each
  * of them really used, and the code only the sum. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "core/usage/lives.h"
+#include "unit/test.h"
 
 enum { PODS = 6, STEPS = 60, STORIES = 400, STEP_S = 20, BLOCK = SL_USAGE_STEP_MIB };
 
@@ -201,10 +197,9 @@ static void step(struct story *story)
     measure(story, spike, NULL);
 }
 
-static void pods_teach_what_the_sum_shows_of_them(void **state)
+TEST_THAT(pods_teach_what_the_sum_shows_of_them)
 {
     unsigned taught = 0;
-    (void)state;
     for (unsigned i = 0; i < STORIES; i++) {
         struct story story = {.seed = i, .now_us = INT64_C(1000000000)};
         measure(&story, 0, NULL);
@@ -214,12 +209,4 @@ static void pods_teach_what_the_sum_shows_of_them(void **state)
         taught += story.taught;
     }
     assert_true(taught > 2 * STORIES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_teach_what_the_sum_shows_of_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,9 +60,10 @@ static const char *named_by(struct scene *scene, unsigned others, const char *co
 
 #define NAMED(others, ...) named_by(scene, others, (const char *const[]){__VA_ARGS__, NULL})
 
-static void the_pod_that_stands_beside_the_exporters_own_is_named(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct scene *scene, the_pod_that_stands_beside_the_exporters_own_is_named)
 {
-    struct scene *scene = *state;
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
     (void)runs(scene, WHOLE, "train");
     assert_string_equal(NAMED(BY_PROMETHEUS, "exporter-x", "train", "@gpus", "@default"), "train");
@@ -76,9 +77,8 @@ static void the_pod_that_stands_beside_the_exporters_own_is_named(void **state)
     assert_string_equal(NAMED(0, "other", "@default"), ""); /* it is not there */
 }
 
-static void a_label_that_says_another_pod_names_the_one_that_has_it(void **state)
+TEST_ON(struct scene *scene, a_label_that_says_another_pod_names_the_one_that_has_it)
 {
-    struct scene *scene = *state;
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
     struct sl_pod *victim = runs(scene, WHOLE, "victim");
     struct sl_pod *liar = runs(scene, WHOLE, "liar");
@@ -97,9 +97,8 @@ static void a_label_that_says_another_pod_names_the_one_that_has_it(void **state
 }
 
 /* Whoever has all that it holds elsewhere cannot have this, too. */
-static void who_is_named_elsewhere_is_not_meant(void **state)
+TEST_ON(struct scene *scene, who_is_named_elsewhere_is_not_meant)
 {
-    struct scene *scene = *state;
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 4);
     struct sl_pod *victim = runs(scene, WHOLE, "victim");
     struct sl_pod *liar = runs(scene, WHOLE, "liar");
@@ -118,9 +117,8 @@ static void who_is_named_elsewhere_is_not_meant(void **state)
 }
 
 /* As of a pod whose resource is none of the node's, or that a nomination holds a place for. */
-static void a_name_beside_that_of_a_stranger_names_nobody(void **state)
+TEST_ON(struct scene *scene, a_name_beside_that_of_a_stranger_names_nobody)
 {
-    struct scene *scene = *state;
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
     struct sl_pod *victim = runs(scene, WHOLE, "victim");
     assert_string_equal(NAMED(0, "victim", "stranger", "@default"), "");
@@ -129,9 +127,8 @@ static void a_name_beside_that_of_a_stranger_names_nobody(void **state)
     assert_string_equal(NAMED(0, "victim", "@default"), "");
 }
 
-static void labels_that_say_more_than_is_read_name_nobody(void **state)
+TEST_ON(struct scene *scene, labels_that_say_more_than_is_read_name_nobody)
 {
-    struct scene *scene = *state;
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
     struct sl_pod *pod = runs(scene, WHOLE, "pod");
     scene_more = true;
@@ -169,9 +166,8 @@ static int home_of(const int *node)
 
 #define HOME(...) home_of((const int[]){__VA_ARGS__, 0})
 
-static void a_series_is_of_the_one_node_that_its_labels_name(void **state)
+TEST_THAT(a_series_is_of_the_one_node_that_its_labels_name)
 {
-    (void)state;
     assert_int_equal(home_of((const int[]){0}), 0);
     assert_int_equal(HOME(A), A); /* whether or not it names a pod of it */
     assert_int_equal(HOME(-A), A);
@@ -180,9 +176,8 @@ static void a_series_is_of_the_one_node_that_its_labels_name(void **state)
 }
 
 /* The other label is a copy of the pod's own. */
-static void of_several_nodes_a_series_is_of_the_one_that_has_its_pod(void **state)
+TEST_THAT(of_several_nodes_a_series_is_of_the_one_that_has_its_pod)
 {
-    (void)state;
     assert_int_equal(HOME(A, -B), B);
     assert_int_equal(HOME(-A, B), A);
     assert_int_equal(HOME(-A, B, -A), A);
@@ -228,9 +223,8 @@ static struct sl_pod_use use_of(struct scene *scene, const struct sl_pod *pod)
     return use;
 }
 
-static void of_those_who_share_all_are_named_or_none_is(void **state)
+TEST_ON(struct scene *scene, of_those_who_share_all_are_named_or_none_is)
 {
-    struct scene *scene = *state;
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 2);
     struct sl_pod *victim = runs(scene, SHARED, "victim");
     struct sl_pod *other = runs(scene, SHARED, "other");
@@ -246,9 +240,8 @@ static void of_those_who_share_all_are_named_or_none_is(void **state)
     assert_int_equal(use_of(scene, victim).idle_us, 300 * (int64_t)SECOND);
 }
 
-static void who_shares_idles_for_sure_only_where_all_gpus_do(void **state)
+TEST_ON(struct scene *scene, who_shares_idles_for_sure_only_where_all_gpus_do)
 {
-    struct scene *scene = *state;
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 2);
     struct sl_pod *idle = runs(scene, SHARED, "idle");
     name(measured(scene, 1, 300), idle);
@@ -260,9 +253,8 @@ static void who_shares_idles_for_sure_only_where_all_gpus_do(void **state)
     assert_int_equal(use_of(scene, idle).sure_us, 200 * (int64_t)SECOND);
 }
 
-static void who_has_a_gpu_alone_idles_for_sure_by_its_name(void **state)
+TEST_ON(struct scene *scene, who_has_a_gpu_alone_idles_for_sure_by_its_name)
 {
-    struct scene *scene = *state;
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
     struct sl_pod *idle = runs(scene, WHOLE, "idle");
     (void)measured(scene, 0, 0);
@@ -270,9 +262,8 @@ static void who_has_a_gpu_alone_idles_for_sure_by_its_name(void **state)
     assert_int_equal(use_of(scene, idle).sure_us, 300 * (int64_t)SECOND);
 }
 
-static void a_name_on_what_the_pod_cannot_have_does_not_count(void **state)
+TEST_ON(struct scene *scene, a_name_on_what_the_pod_cannot_have_does_not_count)
 {
-    struct scene *scene = *state;
     with_halves(scene, "nvidia.com/mig-3g.20gb");
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
     struct sl_pod *victim = runs(scene, WHOLE, "victim");
@@ -292,9 +283,8 @@ static void a_name_on_what_the_pod_cannot_have_does_not_count(void **state)
     assert_int_equal(use_of(scene, half).idle_us, -1);
 }
 
-static void an_instance_of_an_unknown_profile_may_be_any_instance(void **state)
+TEST_ON(struct scene *scene, an_instance_of_an_unknown_profile_may_be_any_instance)
 {
-    struct scene *scene = *state;
     with_halves(scene, "nvidia.com/mig-9g.9gb");
     scene->rig->pool[0].profile = NULL;
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 1);
@@ -308,14 +298,13 @@ static void an_instance_of_an_unknown_profile_may_be_any_instance(void **state)
 }
 
 /* A driver that rounds otherwise, as of GB200, whose 1g is 23.8 GB. */
-static void an_instance_counts_as_the_driver_writes_its_profile(void **state)
+TEST_THAT(an_instance_counts_as_the_driver_writes_its_profile)
 {
     static const struct {
         const char *model, *profile, *told;
     } rows[] = {{"A100-80GB / A800-80GB", "3g.40gb", "3g.39gb"},
                 {"A100-80GB / A800-80GB", "7g.80gb", "7g.79gb"},
                 {"GB200-186GB", "1g.23gb", "1g.24gb"}};
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         void *own = NULL;
         (void)set_up(&own);
@@ -335,25 +324,4 @@ static void an_instance_counts_as_the_driver_writes_its_profile(void **state)
         assert_int_equal(use_of(scene, pod).idle_us, 300 * (int64_t)SECOND);
         (void)tear_down(&own);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_pod_that_stands_beside_the_exporters_own_is_named),
-        TEST(a_label_that_says_another_pod_names_the_one_that_has_it),
-        TEST(who_is_named_elsewhere_is_not_meant),
-        TEST(a_name_beside_that_of_a_stranger_names_nobody),
-        TEST(labels_that_say_more_than_is_read_name_nobody),
-        cmocka_unit_test(a_series_is_of_the_one_node_that_its_labels_name),
-        cmocka_unit_test(of_several_nodes_a_series_is_of_the_one_that_has_its_pod),
-        TEST(of_those_who_share_all_are_named_or_none_is),
-        TEST(who_shares_idles_for_sure_only_where_all_gpus_do),
-        TEST(who_has_a_gpu_alone_idles_for_sure_by_its_name),
-        TEST(a_name_on_what_the_pod_cannot_have_does_not_count),
-        TEST(an_instance_of_an_unknown_profile_may_be_any_instance),
-        cmocka_unit_test(an_instance_counts_as_the_driver_writes_its_profile),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,10 @@ static int32_t with_margin(int32_t mib)
     return mib * 1100 / 1000;
 }
 
-static void a_pod_counts_with_what_it_uses_once_it_was_seen(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct scene *scene, a_pod_counts_with_what_it_uses_once_it_was_seen)
 {
-    struct scene *scene = *state;
     lives(scene, 25, 0);
     comes(scene, 8000, SAME);
     assert_int_equal(lives(scene, 5, 300).room_mib, TOTAL - 8000);
@@ -40,9 +41,8 @@ static void a_pod_counts_with_what_it_uses_once_it_was_seen(void **state)
     assert_int_equal(measured.known[0].lives, 0);
 }
 
-static void a_pod_that_grows_was_not_seen_for_long_enough(void **state)
+TEST_ON(struct scene *scene, a_pod_that_grows_was_not_seen_for_long_enough)
 {
-    struct scene *scene = *state;
     lives(scene, 25, 0);
     comes(scene, 8000, SAME);
     for (int i = 0; i < 40; i++) {
@@ -52,18 +52,16 @@ static void a_pod_that_grows_was_not_seen_for_long_enough(void **state)
     assert_int_equal(lives(scene, 2, 3900).room_mib, TOTAL - with_margin(3900));
 }
 
-static void a_pod_that_has_used_nothing_yet_was_not_seen(void **state)
+TEST_ON(struct scene *scene, a_pod_that_has_used_nothing_yet_was_not_seen)
 {
-    struct scene *scene = *state;
     lives(scene, 25, 500);
     comes(scene, 8000, SAME);
     assert_int_equal(lives(scene, 50, 500 + SL_USAGE_STEP_MIB - 1).room_mib, TOTAL - 8500);
 }
 
 /* It may load for long before it takes what it needs. */
-static void a_pod_that_has_shown_only_a_context_of_cuda_teaches_nothing(void **state)
+TEST_ON(struct scene *scene, a_pod_that_has_shown_only_a_context_of_cuda_teaches_nothing)
 {
-    struct scene *scene = *state;
     lives(scene, 25, 0);
     comes(scene, 8000, SAME);
     assert_int_equal(lives(scene, 50, SL_USAGE_CONTEXT_MIB).room_mib, TOTAL - 8000);
@@ -76,9 +74,8 @@ static void a_pod_that_has_shown_only_a_context_of_cuda_teaches_nothing(void **s
                      TOTAL - with_margin(2000) - with_margin(SL_USAGE_CONTEXT_MIB + 2000));
 }
 
-static void the_most_of_what_two_pods_were_seen_to_use_counts(void **state)
+TEST_ON(struct scene *scene, the_most_of_what_two_pods_were_seen_to_use_counts)
 {
-    struct scene *scene = *state;
     lives(scene, 25, 0);
     comes(scene, 8000, SAME);
     lives(scene, 25, 4000);
@@ -92,9 +89,8 @@ static void the_most_of_what_two_pods_were_seen_to_use_counts(void **state)
                      751);
 }
 
-static void a_sibling_counts_with_what_a_pod_that_lives_on_was_seen_to_use(void **state)
+TEST_ON(struct scene *scene, a_sibling_counts_with_what_a_pod_that_lives_on_was_seen_to_use)
 {
-    struct scene *scene = *state;
     lives(scene, 25, 0);
     comes(scene, 8000, SAME);
     lives(scene, 25, 2000);
@@ -107,9 +103,8 @@ static void a_sibling_counts_with_what_a_pod_that_lives_on_was_seen_to_use(void 
 }
 
 /* Whose growth it was nobody knows: each counts with all of it. */
-static void pods_that_come_together_count_with_what_both_use(void **state)
+TEST_ON(struct scene *scene, pods_that_come_together_count_with_what_both_use)
 {
-    struct scene *scene = *state;
     lives(scene, 25, 0);
     comes(scene, 7000, SAME);
     comes(scene, 7000, OTHER);
@@ -117,7 +112,7 @@ static void pods_that_come_together_count_with_what_both_use(void **state)
     assert_int_equal(lives(scene, 20, 3000).room_mib, TOTAL - 2 * with_margin(3000));
 }
 
-static void short_pods_that_come_and_go_make_nothing_forgotten_of_the_others(void **state)
+TEST_THAT(short_pods_that_come_and_go_make_nothing_forgotten_of_the_others)
 {
     struct scene *scene = *state;
     lives(scene, 25, 0);
@@ -134,9 +129,8 @@ static void short_pods_that_come_and_go_make_nothing_forgotten_of_the_others(voi
     }
 }
 
-static void late_growth_may_have_been_anybodys(void **state)
+TEST_ON(struct scene *scene, late_growth_may_have_been_anybodys)
 {
-    struct scene *scene = *state;
     lives(scene, 25, 0);
     comes(scene, 6000, SAME);
     lives(scene, 40, 1000);
@@ -171,10 +165,9 @@ static void clock_set(struct scene *scene, int second)
     sl_usage_restart(&scene->unit, (int64_t)second * SECOND + 1);
 }
 
-static void after_a_clock_that_was_ahead_a_pod_is_seen_at_once(void **state)
+TEST_ON(struct scene *scene, after_a_clock_that_was_ahead_a_pod_is_seen_at_once)
 {
     enum { AHEAD = 600 };
-    struct scene *scene = *state;
     lives(scene, 25, 0);
     scene->now += AHEAD;
     comes(scene, 8000, SAME);
@@ -184,10 +177,9 @@ static void after_a_clock_that_was_ahead_a_pod_is_seen_at_once(void **state)
 }
 
 /* What Prometheus tells late, of a time before the pod came, does not show the pod. */
-static void after_a_clock_that_was_behind_a_pod_is_not_seen_before_it_came(void **state)
+TEST_ON(struct scene *scene, after_a_clock_that_was_behind_a_pod_is_not_seen_before_it_came)
 {
     enum { BEHIND = 600 };
-    struct scene *scene = *state;
     lives(scene, 25, 0);
     comes(scene, 8000, SAME);
     clock_set(scene, scene->now + BEHIND);
@@ -265,25 +257,24 @@ static void play(struct scene *scene, enum sl_sharing sharing)
     assert_true(sharing == SL_SHARING_ASKS ? shared == 0 : shared > 100);
 }
 
-static void by_asks_use_and_the_asks_of_the_unseen_always_fit(void **state)
+TEST_THAT(by_asks_use_and_the_asks_of_the_unseen_always_fit)
 {
     play(*state, SL_SHARING_ASKS);
 }
 
-static void by_cbp_use_and_the_asks_of_the_unseen_always_fit(void **state)
+TEST_THAT(by_cbp_use_and_the_asks_of_the_unseen_always_fit)
 {
     play(*state, SL_SHARING_CBP);
 }
 
-static void by_peaks_use_and_the_asks_of_the_unseen_always_fit(void **state)
+TEST_THAT(by_peaks_use_and_the_asks_of_the_unseen_always_fit)
 {
     play(*state, SL_SHARING_PEAKS);
 }
 
 /* As one whose nomination ends: it has used nothing, and shows nothing of others. */
-static void a_pod_that_never_ran_teaches_nothing(void **state)
+TEST_ON(struct scene *scene, a_pod_that_never_ran_teaches_nothing)
 {
-    struct scene *scene = *state;
     struct sl_pod *pod = runs(scene, 8000, SAME);
     pod->phase = SL_POD_PENDING;
     for (int i = 0; i < SL_USAGE_LIFE_WINDOWS + 1; i++) {
@@ -296,26 +287,4 @@ static void a_pod_that_never_ran_teaches_nothing(void **state)
     (void)judged(scene);
     assert_int_equal(sl_peaks_expected(scene->peaks, sl_peaks_node("node-1"), SAME, 0).permille,
                      1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        USAGE_TEST(a_pod_that_never_ran_teaches_nothing),
-        USAGE_TEST(a_pod_counts_with_what_it_uses_once_it_was_seen),
-        USAGE_TEST(a_pod_that_grows_was_not_seen_for_long_enough),
-        USAGE_TEST(a_pod_that_has_used_nothing_yet_was_not_seen),
-        USAGE_TEST(a_pod_that_has_shown_only_a_context_of_cuda_teaches_nothing),
-        USAGE_TEST(the_most_of_what_two_pods_were_seen_to_use_counts),
-        USAGE_TEST(a_sibling_counts_with_what_a_pod_that_lives_on_was_seen_to_use),
-        USAGE_TEST(pods_that_come_together_count_with_what_both_use),
-        USAGE_TEST(short_pods_that_come_and_go_make_nothing_forgotten_of_the_others),
-        USAGE_TEST(late_growth_may_have_been_anybodys),
-        USAGE_TEST(after_a_clock_that_was_ahead_a_pod_is_seen_at_once),
-        USAGE_TEST(after_a_clock_that_was_behind_a_pod_is_not_seen_before_it_came),
-        USAGE_TEST(by_asks_use_and_the_asks_of_the_unseen_always_fit),
-        USAGE_TEST(by_cbp_use_and_the_asks_of_the_unseen_always_fit),
-        USAGE_TEST(by_peaks_use_and_the_asks_of_the_unseen_always_fit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

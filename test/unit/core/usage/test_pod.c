@@ -78,9 +78,10 @@ static void also_named(struct sl_usage_row *row, const struct sl_pod *pod)
     row->names.pod[row->names.n++] = key_of(pod);
 }
 
-static void a_pod_of_the_only_gpu_idles_as_long_as_that(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct scene *scene, a_pod_of_the_only_gpu_idles_as_long_as_that)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(WHOLE, 1);
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 1, 1);
     struct sl_pod *pod = runs(scene, &ask, WHOLE "=0");
@@ -97,9 +98,8 @@ static void a_pod_of_the_only_gpu_idles_as_long_as_that(void **state)
     assert_int_equal(idle_of(scene, pod), -1);
 }
 
-static void a_pod_holds_all_its_gpus(void **state)
+TEST_ON(struct scene *scene, a_pod_holds_all_its_gpus)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(WHOLE, 2);
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 3, 1);
     struct sl_pod *pod = runs(scene, &ask, WHOLE "=0,2");
@@ -116,9 +116,8 @@ static void a_pod_holds_all_its_gpus(void **state)
     assert_int_equal(use_of(scene, pod).used_mib, 1400);
 }
 
-static void a_slice_of_a_gpu_of_unknown_memory_is_no_known_share(void **state)
+TEST_ON(struct scene *scene, a_slice_of_a_gpu_of_unknown_memory_is_no_known_share)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask("nvidia.com/gpu-4gb", 1);
     with_gpus(scene, ask.item[0].resource, SL_KIND_REPLICA, 1, 4);
     scene->rig->pool[0].slices = true;
@@ -131,9 +130,8 @@ static void a_slice_of_a_gpu_of_unknown_memory_is_no_known_share(void **state)
     assert_int_equal(use_of(scene, pod).share, 0);
 }
 
-static void no_pod_idles_for_longer_than_it_runs(void **state)
+TEST_ON(struct scene *scene, no_pod_idles_for_longer_than_it_runs)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(WHOLE, 1);
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 1, 1);
     struct sl_pod *pod = runs(scene, &ask, WHOLE "=0");
@@ -146,9 +144,8 @@ static void no_pod_idles_for_longer_than_it_runs(void **state)
     assert_int_equal(idle_of(scene, pod), -1);
 }
 
-static void of_several_gpus_that_the_kubelet_may_give_all_must_idle(void **state)
+TEST_ON(struct scene *scene, of_several_gpus_that_the_kubelet_may_give_all_must_idle)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(WHOLE, 1);
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
     struct sl_pod *pod = runs(scene, &ask, WHOLE "=0");
@@ -163,9 +160,8 @@ static void of_several_gpus_that_the_kubelet_may_give_all_must_idle(void **state
     assert_int_equal(idle_of(scene, pod), 60);
 }
 
-static void whom_the_exporter_names_is_known_among_many(void **state)
+TEST_ON(struct scene *scene, whom_the_exporter_names_is_known_among_many)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(WHOLE, 1);
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
     struct sl_pod *idle = runs(scene, &ask, WHOLE "=0");
@@ -179,9 +175,8 @@ static void whom_the_exporter_names_is_known_among_many(void **state)
     assert_int_equal(use_of(scene, busy).used_mib, 9000);
 }
 
-static void fewer_gpus_that_name_a_pod_than_it_holds_say_nothing(void **state)
+TEST_ON(struct scene *scene, fewer_gpus_that_name_a_pod_than_it_holds_say_nothing)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(WHOLE, 2);
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 3, 1);
     struct sl_pod *pod = runs(scene, &ask, WHOLE "=0,1");
@@ -193,9 +188,8 @@ static void fewer_gpus_that_name_a_pod_than_it_holds_say_nothing(void **state)
     assert_int_equal(idle_of(scene, pod), 300);
 }
 
-static void a_pod_alone_on_a_replica_is_known_named_or_not(void **state)
+TEST_ON(struct scene *scene, a_pod_alone_on_a_replica_is_known_named_or_not)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(SHARED, 1);
     ask.item[0].memory_mib = 2000;
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 4);
@@ -214,9 +208,8 @@ static void a_pod_alone_on_a_replica_is_known_named_or_not(void **state)
 }
 
 /* GPU 0 idles with two pods, GPU 1 is busy with one. */
-static void each_of_those_who_share_a_gpu_is_known_by_name(void **state)
+TEST_ON(struct scene *scene, each_of_those_who_share_a_gpu_is_known_by_name)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(SHARED, 1);
     ask.item[0].memory_mib = 1000;
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 2, 4);
@@ -247,9 +240,8 @@ static void each_of_those_who_share_a_gpu_is_known_by_name(void **state)
 
 /* Whoever is named on some of its units may have the others anywhere; nor do names place shares of
  * memory, or a pod that waits. */
-static void a_sharer_is_alone_where_names_show_all_units_of_the_others_elsewhere(void **state)
+TEST_ON(struct scene *scene, a_sharer_is_alone_where_names_show_all_units_of_the_others_elsewhere)
 {
-    struct scene *scene = *state;
     struct sl_ask one = rig_ask(SHARED, 1);
     struct sl_ask two = rig_ask(SHARED, 2);
     struct sl_ask memory = rig_ask(MEMORY, 4);
@@ -277,9 +269,8 @@ static void a_sharer_is_alone_where_names_show_all_units_of_the_others_elsewhere
 }
 
 /* Whole GPUs are nobody else's, and who has one is on no shared one. */
-static void who_shares_gpus_is_not_on_those_of_who_has_them_whole(void **state)
+TEST_ON(struct scene *scene, who_shares_gpus_is_not_on_those_of_who_has_them_whole)
 {
-    struct scene *scene = *state;
     struct sl_ask shared = rig_ask(SHARED, 1);
     struct sl_ask whole = rig_ask(WHOLE, 1);
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 4);
@@ -295,9 +286,8 @@ static void who_shares_gpus_is_not_on_those_of_who_has_them_whole(void **state)
     assert_int_equal(use_of(scene, owner).used_mib, 9000); /* wherever the sharer is */
 }
 
-static void what_a_sharer_uses_is_known_where_somebody_tells_it(void **state)
+TEST_ON(struct scene *scene, what_a_sharer_uses_is_known_where_somebody_tells_it)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(SHARED, 1);
     ask.item[0].memory_mib = 2000;
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 4);
@@ -320,9 +310,8 @@ static void what_a_sharer_uses_is_known_where_somebody_tells_it(void **state)
 }
 
 /* Whoever can write series can add names, not take any away. */
-static void a_foreign_name_makes_no_busy_pod_idle(void **state)
+TEST_ON(struct scene *scene, a_foreign_name_makes_no_busy_pod_idle)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(SHARED, 1);
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 2, 4);
     struct sl_pod *victim = runs(scene, &ask, SHARED "=0");
@@ -344,9 +333,8 @@ static void a_foreign_name_makes_no_busy_pod_idle(void **state)
     assert_int_equal(idle_of(scene, other), 0); /* at worst a pod seems to work */
 }
 
-static void a_name_is_the_namespace_and_the_name(void **state)
+TEST_THAT(a_name_is_the_namespace_and_the_name)
 {
-    (void)state;
     uint64_t key = sl_usage_pod_key(SL_STR("a"), SL_STR("bc"));
     assert_int_not_equal(key, sl_usage_pod_key(SL_STR("ab"), SL_STR("c")));
     assert_int_not_equal(key, sl_usage_pod_key(SL_STR("b"), SL_STR("bc")));
@@ -354,9 +342,8 @@ static void a_name_is_the_namespace_and_the_name(void **state)
     assert_int_equal(sl_usage_pod_key(SL_STR("a"), SL_STR("")), 0);
 }
 
-static void pods_that_share_a_gpu_idle_together(void **state)
+TEST_ON(struct scene *scene, pods_that_share_a_gpu_idle_together)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(SHARED, 1);
     ask.item[0].memory_mib = 4000;
     with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 4);
@@ -373,9 +360,8 @@ static void pods_that_share_a_gpu_idle_together(void **state)
     assert_int_equal(use_of(scene, second).over_mib, 0);
 }
 
-static void a_share_of_memory_stands_where_its_plugin_put_it(void **state)
+TEST_ON(struct scene *scene, a_share_of_memory_stands_where_its_plugin_put_it)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(MEMORY, 4);
     with_gpus(scene, MEMORY, SL_KIND_MEMORY, 2, 16);
     struct sl_pod *pod = runs(scene, &ask, MEMORY "=0*4");
@@ -389,9 +375,8 @@ static void a_share_of_memory_stands_where_its_plugin_put_it(void **state)
     assert_int_equal(idle_of(scene, pod), -1);
 }
 
-static void instances_count_by_their_profile(void **state)
+TEST_ON(struct scene *scene, instances_count_by_their_profile)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(MIG, 1);
     with_halves(scene, MIG);
     struct sl_pod *pod = runs(scene, &ask, MIG "=0/0");
@@ -409,9 +394,8 @@ static void instances_count_by_their_profile(void **state)
     assert_int_equal(use_of(scene, pod).used_mib, 100);
 }
 
-static void without_devices_or_samples_nothing_is_known(void **state)
+TEST_ON(struct scene *scene, without_devices_or_samples_nothing_is_known)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(WHOLE, 1);
     rig_pool(scene->rig, WHOLE, SL_KIND_WHOLE, 2);
     scene->rig->pool[0].on_devices = false;
@@ -421,9 +405,8 @@ static void without_devices_or_samples_nothing_is_known(void **state)
     assert_int_equal(use_of(scene, pod).used_mib, -1);
 }
 
-static void the_row_of_a_gpu_is_found_by_its_uuid(void **state)
+TEST_ON(struct scene *scene, the_row_of_a_gpu_is_found_by_its_uuid)
 {
-    struct scene *scene = *state;
     struct sl_device device = {.index = 0, .uuid = "GPU-b"};
     snprintf(measured(scene, 0, 0, 0)->uuid, sizeof(scene->row[0].uuid), "GPU-a");
     snprintf(measured(scene, 1, 0, 0)->uuid, sizeof(scene->row[0].uuid), "GPU-b");
@@ -434,9 +417,8 @@ static void the_row_of_a_gpu_is_found_by_its_uuid(void **state)
     assert_ptr_equal(sl_usage_row_of(scene->row, scene->n, &device), &scene->row[0]);
 }
 
-static void the_sentence_names_the_gpus(void **state)
+TEST_ON(struct scene *scene, the_sentence_names_the_gpus)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = rig_ask(WHOLE, 1);
     char text[128];
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
@@ -454,9 +436,8 @@ static void the_sentence_names_the_gpus(void **state)
 }
 
 /* Part of the sum would seem to be all of it. */
-static void use_that_is_told_of_one_gpu_of_two_is_not_known(void **state)
+TEST_ON(struct scene *scene, use_that_is_told_of_one_gpu_of_two_is_not_known)
 {
-    struct scene *scene = *state;
     struct sl_ask two = rig_ask(WHOLE, 2);
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 2);
     struct sl_pod *pod = runs(scene, &two, WHOLE "=0,1");
@@ -470,33 +451,4 @@ static void use_that_is_told_of_one_gpu_of_two_is_not_known(void **state)
     scene->row[1].measured.used_mib = 700;
     scene->row[1].names.used_mib[0] = 200;
     assert_int_equal(use_of(scene, pod).used_mib, 500);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(use_that_is_told_of_one_gpu_of_two_is_not_known),
-        TEST(a_pod_of_the_only_gpu_idles_as_long_as_that),
-        TEST(a_pod_holds_all_its_gpus),
-        TEST(a_slice_of_a_gpu_of_unknown_memory_is_no_known_share),
-        TEST(no_pod_idles_for_longer_than_it_runs),
-        TEST(of_several_gpus_that_the_kubelet_may_give_all_must_idle),
-        TEST(whom_the_exporter_names_is_known_among_many),
-        TEST(fewer_gpus_that_name_a_pod_than_it_holds_say_nothing),
-        TEST(a_pod_alone_on_a_replica_is_known_named_or_not),
-        TEST(each_of_those_who_share_a_gpu_is_known_by_name),
-        TEST(a_sharer_is_alone_where_names_show_all_units_of_the_others_elsewhere),
-        TEST(who_shares_gpus_is_not_on_those_of_who_has_them_whole),
-        TEST(what_a_sharer_uses_is_known_where_somebody_tells_it),
-        TEST(a_foreign_name_makes_no_busy_pod_idle),
-        cmocka_unit_test(a_name_is_the_namespace_and_the_name),
-        TEST(pods_that_share_a_gpu_idle_together),
-        TEST(a_share_of_memory_stands_where_its_plugin_put_it),
-        TEST(instances_count_by_their_profile),
-        TEST(without_devices_or_samples_nothing_is_known),
-        TEST(the_row_of_a_gpu_is_found_by_its_uuid),
-        TEST(the_sentence_names_the_gpus),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,11 +206,10 @@ static void check_pod(const struct world *world, unsigned resident)
     assert_int_equal(use.declared_mib, -1);
 }
 
-static void what_is_said_of_a_pod_is_true_of_the_units_that_it_has(void **state)
+TEST_THAT(what_is_said_of_a_pod_is_true_of_the_units_that_it_has)
 {
     struct world world = {.seed = 5};
     unsigned checked = 0;
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         world.rig = a_node();
         world.n = 0;
@@ -228,12 +227,4 @@ static void what_is_said_of_a_pod_is_true_of_the_units_that_it_has(void **state)
         rig_free(world.rig);
     }
     assert_true(checked > ROUNDS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_said_of_a_pod_is_true_of_the_units_that_it_has),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,9 +51,10 @@ static int cost_of(const struct sl_suffer *suffer, uint32_t workload)
     return found == NULL ? -1 : found->cost;
 }
 
-static void engines_that_halve_each_other_suffer(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct scene *scene, engines_that_halve_each_other_suffer)
 {
-    struct scene *scene = *state;
     struct sl_suffer suffer = suffer_of(scene);
     there(scene, 1, SSD, "a");
     teaches(scene, &suffer, 110);
@@ -66,9 +67,8 @@ static void engines_that_halve_each_other_suffer(void **state)
     assert_int_equal(suffer.list[0].alone, 110);
 }
 
-static void engines_that_run_beside_each_other_do_not(void **state)
+TEST_ON(struct scene *scene, engines_that_run_beside_each_other_do_not)
 {
-    struct scene *scene = *state;
     struct sl_suffer suffer = suffer_of(scene);
     lives(scene, &suffer, 1, RESNET, "a", 60);
     lives(scene, &suffer, 8, RESNET, "a", 475);
@@ -79,9 +79,8 @@ static void engines_that_run_beside_each_other_do_not(void **state)
     assert_int_equal(cost_of(&suffer, SSD), -1);
 }
 
-static void who_had_less_to_do_says_nothing(void **state)
+TEST_ON(struct scene *scene, who_had_less_to_do_says_nothing)
 {
-    struct scene *scene = *state;
     struct sl_suffer suffer = suffer_of(scene);
     lives(scene, &suffer, 1, SSD, "a", 110);
     lives(scene, &suffer, 2, SSD, "a", 0);
@@ -94,9 +93,8 @@ static void who_had_less_to_do_says_nothing(void **state)
 
 /* A workload is a namespace with images: a tenant teaches about his own pods only, also when he is
  * beside others. */
-static void beside_others_nobody_teaches(void **state)
+TEST_ON(struct scene *scene, beside_others_nobody_teaches)
 {
-    struct scene *scene = *state;
     struct sl_suffer suffer = suffer_of(scene);
     lives(scene, &suffer, 1, SSD, "a", 110);
     lives(scene, &suffer, 1, RESNET, "b", 60);
@@ -113,9 +111,8 @@ static void beside_others_nobody_teaches(void **state)
     assert_int_equal(cost_of(&suffer, SSD), -1);
 }
 
-static void under_mps_nobody_takes_turns(void **state)
+TEST_ON(struct scene *scene, under_mps_nobody_takes_turns)
 {
-    struct scene *scene = *state;
     struct sl_suffer suffer = suffer_of(scene);
     lives(scene, &suffer, 1, SSD, "a", 110);
     scene->rig->pool[0].equal_memory = true;
@@ -123,9 +120,8 @@ static void under_mps_nobody_takes_turns(void **state)
     assert_int_equal(cost_of(&suffer, SSD), -1);
 }
 
-static void who_suffers_no_more_is_forgotten(void **state)
+TEST_ON(struct scene *scene, who_suffers_no_more_is_forgotten)
 {
-    struct scene *scene = *state;
     struct sl_suffer suffer = suffer_of(scene);
     lives(scene, &suffer, 1, SSD, "a", 110);
     lives(scene, &suffer, 2, SSD, "a", 110);
@@ -136,9 +132,8 @@ static void who_suffers_no_more_is_forgotten(void **state)
     assert_int_equal(cost_of(&suffer, SSD), -1);
 }
 
-static void a_namespace_has_one_place(void **state)
+TEST_ON(struct scene *scene, a_namespace_has_one_place)
 {
-    struct scene *scene = *state;
     struct sl_suffer suffer = suffer_of(scene);
     lives(scene, &suffer, 1, SSD, "a", 110);
     lives(scene, &suffer, 2, SSD, "a", 110);
@@ -151,10 +146,9 @@ static void a_namespace_has_one_place(void **state)
     assert_int_equal(cost_of(&suffer, 118), -1);
 }
 
-static void the_namespace_that_taught_last_takes_the_place_of_the_first(void **state)
+TEST_ON(struct scene *scene, the_namespace_that_taught_last_takes_the_place_of_the_first)
 {
     static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
-    struct scene *scene = *state;
     struct sl_suffer suffer = suffer_of(scene);
     for (uint32_t i = 0; i <= SL_MEASURED_SUFFER; i++) {
         lives(scene, &suffer, 1, 100 + i, names[i], 110);
@@ -166,9 +160,8 @@ static void the_namespace_that_taught_last_takes_the_place_of_the_first(void **s
 }
 
 /* Another order would change what all nodes show. */
-static void what_is_learned_again_stays_in_its_place(void **state)
+TEST_ON(struct scene *scene, what_is_learned_again_stays_in_its_place)
 {
-    struct scene *scene = *state;
     struct sl_suffer suffer = suffer_of(scene);
     lives(scene, &suffer, 1, SSD, "a", 110);
     lives(scene, &suffer, 2, SSD, "a", 110);
@@ -178,20 +171,4 @@ static void what_is_learned_again_stays_in_its_place(void **state)
     const struct sl_suffer before = suffer;
     lives(scene, &suffer, 2, SSD, "a", 110);
     assert_memory_equal(suffer.list, before.list, sizeof(before.list));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        USAGE_TEST(what_is_learned_again_stays_in_its_place),
-        USAGE_TEST(engines_that_halve_each_other_suffer),
-        USAGE_TEST(engines_that_run_beside_each_other_do_not),
-        USAGE_TEST(who_had_less_to_do_says_nothing),
-        USAGE_TEST(beside_others_nobody_teaches),
-        USAGE_TEST(under_mps_nobody_takes_turns),
-        USAGE_TEST(who_suffers_no_more_is_forgotten),
-        USAGE_TEST(a_namespace_has_one_place),
-        USAGE_TEST(the_namespace_that_taught_last_takes_the_place_of_the_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,9 +30,8 @@ static const char *said(struct rig *rig, size_t size)
     return text;
 }
 
-static void each_gpu_is_told_by_what_is_known_of_it(void **state)
+TEST_THAT(each_gpu_is_told_by_what_is_known_of_it)
 {
-    (void)state;
     struct rig *rig = rig_of_shared(3);
     rig->measured[1].state = SL_SERIES_GOOD;
     rig->measured[1].used_mib = 0;
@@ -54,9 +53,8 @@ static void each_gpu_is_told_by_what_is_known_of_it(void **state)
     rig_free(rig);
 }
 
-static void the_state_that_gives_no_room_is_told_with_the_rule(void **state)
+TEST_THAT(the_state_that_gives_no_room_is_told_with_the_rule)
 {
-    (void)state;
     struct rig *rig = rig_of_shared(1);
     struct sl_measured *m = &rig->measured[0];
     *m = (struct sl_measured){.by_use = true,
@@ -81,18 +79,16 @@ static void the_state_that_gives_no_room_is_told_with_the_rule(void **state)
     rig_free(rig);
 }
 
-static void three_gpus_are_told_and_the_rest_counted(void **state)
+TEST_THAT(three_gpus_are_told_and_the_rest_counted)
 {
-    (void)state;
     struct rig *rig = rig_of_shared(5);
     assert_string_equal(said(rig, 200), "GPU 0: Absent; GPU 1: Absent; GPU 2: Absent; 2 more");
     rig_free(rig);
 }
 
-static void the_words_are_cut_to_their_room(void **state)
+TEST_THAT(the_words_are_cut_to_their_room)
 {
     static const char whole[] = "GPU 0: Absent; GPU 1: Absent; GPU 2: Absent; 1 more";
-    (void)state;
     struct rig *rig = rig_of_shared(4);
     for (size_t size = 1; size <= sizeof(whole); size++) {
         const char *text = said(rig, size);
@@ -102,9 +98,8 @@ static void the_words_are_cut_to_their_room(void **state)
     rig_free(rig);
 }
 
-static void an_ask_without_a_workload_is_told_nothing(void **state)
+TEST_THAT(an_ask_without_a_workload_is_told_nothing)
 {
-    (void)state;
     struct rig *rig = rig_of_shared(1);
     struct sl_ask ask = rig_ask2("nvidia.com/gpu", 1, SHARED, 1);
     char text[64];
@@ -114,16 +109,4 @@ static void an_ask_without_a_workload_is_told_nothing(void **state)
     sl_usage_text(rig->view, &ask, text, sizeof(text));
     assert_string_equal(text, "GPU 0: Absent");
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_gpu_is_told_by_what_is_known_of_it),
-        cmocka_unit_test(the_state_that_gives_no_room_is_told_with_the_rule),
-        cmocka_unit_test(three_gpus_are_told_and_the_rest_counted),
-        cmocka_unit_test(the_words_are_cut_to_their_room),
-        cmocka_unit_test(an_ask_without_a_workload_is_told_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,9 @@ static void with_cut_gpus(struct rig *rig, unsigned n)
     rig->pool[rig_pool(rig, SMALL, SL_KIND_MIG, 4)].profile = rig_profile(a30(), "1g.6gb");
 }
 
-static void a_node_has_as_many_gpus_as_anything_says(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_THAT(a_node_has_as_many_gpus_as_anything_says)
 {
     struct rig *rig = ((struct scene *)*state)->rig;
     struct sl_node *node = &rig->node;
@@ -39,7 +41,7 @@ static void a_node_has_as_many_gpus_as_anything_says(void **state)
     assert_int_equal(sl_usage_gpus(node), SL_NODE_DEVICES_MAX);
 }
 
-static void a_gpu_has_as_many_instances_as_its_model_allows(void **state)
+TEST_THAT(a_gpu_has_as_many_instances_as_its_model_allows)
 {
     struct rig *rig = ((struct scene *)*state)->rig;
     assert_int_equal(sl_usage_instances(&rig->node, 0, ""), 7); /* nobody knows */
@@ -55,7 +57,7 @@ static void a_gpu_has_as_many_instances_as_its_model_allows(void **state)
     assert_int_equal(sl_usage_instances(&rig->node, 9, ""), 4); /* of one that is not listed */
 }
 
-static void gpus_that_are_listed_are_expected_by_uuid_or_index(void **state)
+TEST_THAT(gpus_that_are_listed_are_expected_by_uuid_or_index)
 {
     struct rig *rig = ((struct scene *)*state)->rig;
     with_cut_gpus(rig, 2);
@@ -68,7 +70,7 @@ static void gpus_that_are_listed_are_expected_by_uuid_or_index(void **state)
     assert_false(sl_usage_expects(&rig->node, 2, "", -1, ""));
 }
 
-static void where_none_is_listed_as_many_gpus_are_expected_as_there_can_be(void **state)
+TEST_THAT(where_none_is_listed_as_many_gpus_are_expected_as_there_can_be)
 {
     struct rig *rig = ((struct scene *)*state)->rig;
     rig->node.partition.n_gpus = 2;
@@ -76,7 +78,7 @@ static void where_none_is_listed_as_many_gpus_are_expected_as_there_can_be(void 
     assert_false(sl_usage_expects(&rig->node, 2, "GPU-z", -1, ""));
 }
 
-static void instances_are_expected_of_profiles_that_the_node_offers(void **state)
+TEST_THAT(instances_are_expected_of_profiles_that_the_node_offers)
 {
     struct rig *rig = ((struct scene *)*state)->rig;
     with_cut_gpus(rig, 2);
@@ -89,7 +91,7 @@ static void instances_are_expected_of_profiles_that_the_node_offers(void **state
     assert_false(sl_usage_expects(&rig->node, 1, "", 3, "1g.6gb")); /* a GPU of no known model */
 }
 
-static void only_gpus_that_are_cut_or_may_be_have_instances(void **state)
+TEST_THAT(only_gpus_that_are_cut_or_may_be_have_instances)
 {
     struct rig *rig = ((struct scene *)*state)->rig;
     unsigned pool = rig_pool(rig, WHOLE, SL_KIND_WHOLE, 2);
@@ -103,18 +105,4 @@ static void only_gpus_that_are_cut_or_may_be_have_instances(void **state)
     rig->pool[pool].profile = NULL;
     rig->node.model = a30();
     assert_true(sl_usage_has_instances(&rig->node));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_node_has_as_many_gpus_as_anything_says),
-        TEST(a_gpu_has_as_many_instances_as_its_model_allows),
-        TEST(gpus_that_are_listed_are_expected_by_uuid_or_index),
-        TEST(where_none_is_listed_as_many_gpus_are_expected_as_there_can_be),
-        TEST(instances_are_expected_of_profiles_that_the_node_offers),
-        TEST(only_gpus_that_are_cut_or_may_be_have_instances),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,9 @@
  */
 #include "unit/core/usage/usage_rig.h"
 
-static void by_asks_nothing_that_is_measured_gives_room(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_THAT(by_asks_nothing_that_is_measured_gives_room)
 {
     struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
@@ -16,9 +18,8 @@ static void by_asks_nothing_that_is_measured_gives_room(void **state)
     assert_false(fits(scene, 6001, SAME));
 }
 
-static void cbp_gives_what_steady_pods_leave(void **state)
+TEST_ON(struct scene *scene, cbp_gives_what_steady_pods_leave)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_CBP;
     runs(scene, 10000, SAME);
     (void)judged(scene);
@@ -30,9 +31,8 @@ static void cbp_gives_what_steady_pods_leave(void **state)
     assert_false(fits(scene, 12001, OTHER));
 }
 
-static void pp_gives_what_is_foreseen_where_cbp_does_not(void **state)
+TEST_ON(struct scene *scene, pp_gives_what_is_foreseen_where_cbp_does_not)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_CBP;
     runs(scene, 15000, SAME);
     (void)judged(scene);
@@ -47,7 +47,7 @@ static void pp_gives_what_is_foreseen_where_cbp_does_not(void **state)
     assert_int_equal(measured.room_mib, TOTAL - (15900 - 230 * 40));
 }
 
-static void what_is_not_known_well_gives_no_room(void **state)
+TEST_THAT(what_is_not_known_well_gives_no_room)
 {
     struct scene *scene = *state;
     runs(scene, 16000, SAME);
@@ -68,9 +68,8 @@ static void what_is_not_known_well_gives_no_room(void **state)
     assert_int_equal(judged(scene).used_mib, -1);
 }
 
-static void peaks_count_what_workloads_came_to_use_in_former_lives(void **state)
+TEST_ON(struct scene *scene, peaks_count_what_workloads_came_to_use_in_former_lives)
 {
-    struct scene *scene = *state;
     runs(scene, 8000, SAME);
     runs(scene, 8000, SAME);
     (void)judged(scene);
@@ -94,9 +93,8 @@ static void peaks_count_what_workloads_came_to_use_in_former_lives(void **state)
     assert_false(fits(scene, TOTAL - 2 * 1640 + 1, OTHER));
 }
 
-static void each_workload_on_the_gpu_is_known_by_its_own_past(void **state)
+TEST_ON(struct scene *scene, each_workload_on_the_gpu_is_known_by_its_own_past)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 100);
     learn(scene, OTHER, 500);
     runs(scene, 8000, SAME);
@@ -113,9 +111,8 @@ static void each_workload_on_the_gpu_is_known_by_its_own_past(void **state)
     assert_false(fits(scene, 12000, OTHER + 1));
 }
 
-static void memory_that_grows_is_counted_as_grown(void **state)
+TEST_ON(struct scene *scene, memory_that_grows_is_counted_as_grown)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 100);
     runs(scene, 16000, SAME);
     (void)judged(scene);
@@ -127,9 +124,8 @@ static void memory_that_grows_is_counted_as_grown(void **state)
     assert_true(measured.room_mib > TOTAL - 2160 - 2500);
 }
 
-static void memory_that_grows_as_expected_is_counted_once(void **state)
+TEST_ON(struct scene *scene, memory_that_grows_as_expected_is_counted_once)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 500);
     runs(scene, 8000, SAME);
     (void)judged(scene);
@@ -139,9 +135,8 @@ static void memory_that_grows_as_expected_is_counted_once(void **state)
     assert_int_equal(judged(scene).room_mib, TOTAL - 4088);
 }
 
-static void what_pods_that_have_gone_used_does_not_count(void **state)
+TEST_ON(struct scene *scene, what_pods_that_have_gone_used_does_not_count)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 400);
     runs(scene, 8000, SAME);
     runs(scene, 8000, SAME);
@@ -157,9 +152,8 @@ static void what_pods_that_have_gone_used_does_not_count(void **state)
     assert_int_equal(judged(scene).room_mib, TOTAL - 3272);
 }
 
-static void what_was_measured_is_said_in_words(void **state)
+TEST_ON(struct scene *scene, what_was_measured_is_said_in_words)
 {
-    struct scene *scene = *state;
     struct sl_ask ask = ask_of(1000, SAME);
     struct sl_ask silent = ask_of(0, 0);
     char text[200];
@@ -189,9 +183,8 @@ static void what_was_measured_is_said_in_words(void **state)
     assert_string_equal(text, "GPU 0: Stale");
 }
 
-static void undeclared_memory_gives_no_room_to_others(void **state)
+TEST_ON(struct scene *scene, undeclared_memory_gives_no_room_to_others)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 100);
     learn(scene, 0, 100);
     runs(scene, 16000, SAME);
@@ -201,9 +194,8 @@ static void undeclared_memory_gives_no_room_to_others(void **state)
     assert_false(fits(scene, 1, SAME));
 }
 
-static void a_room_measured_beside_other_pods_is_void(void **state)
+TEST_ON(struct scene *scene, a_room_measured_beside_other_pods_is_void)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 100);
     runs(scene, 16000, SAME);
     uses(scene, 30, 1000);
@@ -224,9 +216,8 @@ static void a_room_measured_beside_other_pods_is_void(void **state)
     assert_false(sl_view_overcommitted(scene->rig->view)); /* declared beyond the GPU, on purpose */
 }
 
-static void a_room_takes_one_pod_at_a_time(void **state)
+TEST_ON(struct scene *scene, a_room_takes_one_pod_at_a_time)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 100);
     runs(scene, 16000, SAME);
     uses(scene, 30, 1000);
@@ -236,9 +227,8 @@ static void a_room_takes_one_pod_at_a_time(void **state)
     assert_int_equal(rig_verdict(scene->rig, &two).reason, SL_REASON_MEMORY_TAKEN);
 }
 
-static void what_is_used_beyond_all_asks_is_taken(void **state)
+TEST_ON(struct scene *scene, what_is_used_beyond_all_asks_is_taken)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     runs(scene, 4000, SAME);
     uses(scene, 3, 4000 + SL_USAGE_OVER_MIN_MIB);
@@ -261,9 +251,8 @@ static void what_is_used_beyond_all_asks_is_taken(void **state)
 }
 
 /* A pod that goes takes no more with it than it had asked for: what the others used stays. */
-static void what_a_pod_that_went_had_used_is_free_once_three_samples_show_it(void **state)
+TEST_ON(struct scene *scene, what_a_pod_that_went_had_used_is_free_once_three_samples_show_it)
 {
-    struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     runs(scene, 8000, SAME);
     runs(scene, 8000, OTHER);
@@ -284,9 +273,8 @@ static void what_a_pod_that_went_had_used_is_free_once_three_samples_show_it(voi
     assert_true(fits(scene, 8000, OTHER));
 }
 
-static void the_share_of_memory_of_gpushare_counts_what_is_used_too(void **state)
+TEST_ON(struct scene *scene, the_share_of_memory_of_gpushare_counts_what_is_used_too)
 {
-    struct scene *scene = *state;
     struct rig *rig = scene->rig;
     unsigned pool = rig_pool(rig, "aliyun.com/gpu-mem", SL_KIND_MEMORY, 16);
     (void)pool;
@@ -327,9 +315,8 @@ static void go(struct scene *scene, unsigned n, int64_t mib)
     lives(scene, 2, mib);
 }
 
-static void use_beyond_what_is_expected_is_unlearned(void **state)
+TEST_ON(struct scene *scene, use_beyond_what_is_expected_is_unlearned)
 {
-    struct scene *scene = *state;
     learn(scene, SAME, 100);
     learn(scene, OTHER, 100);
     learn(scene, OTHER + 1, 100);
@@ -352,9 +339,8 @@ static void use_beyond_what_is_expected_is_unlearned(void **state)
                 1000); /* is not there */
 }
 
-static void lives_that_ended_teach_their_peak(void **state)
+TEST_ON(struct scene *scene, lives_that_ended_teach_their_peak)
 {
-    struct scene *scene = *state;
     for (int life = 0; life < TAUGHT; life++) {
         assert_int_equal(expected(scene, SAME), life == 0 ? 1000 : 501);
         runs(scene, 8000, SAME);
@@ -366,9 +352,8 @@ static void lives_that_ended_teach_their_peak(void **state)
     assert_int_equal(expected(scene, SAME), 501);
 }
 
-static void a_peak_between_two_judgements_is_learned(void **state)
+TEST_ON(struct scene *scene, a_peak_between_two_judgements_is_learned)
 {
-    struct scene *scene = *state;
     for (int life = 0; life < TAUGHT; life++) {
         runs(scene, 8000, SAME);
         lives(scene, SL_USAGE_LIFE_WINDOWS, 1000);
@@ -380,9 +365,8 @@ static void a_peak_between_two_judgements_is_learned(void **state)
     assert_int_equal(expected(scene, SAME), 751);
 }
 
-static void short_lives_teach_nothing(void **state)
+TEST_ON(struct scene *scene, short_lives_teach_nothing)
 {
-    struct scene *scene = *state;
     for (int life = 0; life < 2 * TAUGHT; life++) {
         struct sl_pod *pod = runs(scene, 8000, SAME);
         (void)judged(scene);
@@ -396,9 +380,8 @@ static void short_lives_teach_nothing(void **state)
 }
 
 /* Only the sum is measured; what falls as a pod goes was its own. */
-static void a_pod_beside_others_teaches_what_goes_with_it(void **state)
+TEST_ON(struct scene *scene, a_pod_beside_others_teaches_what_goes_with_it)
 {
-    struct scene *scene = *state;
     runs(scene, 4000, OTHER);
     lives(scene, 5, 3000);
     for (unsigned life = 0; life < TAUGHT; life++) {
@@ -412,9 +395,8 @@ static void a_pod_beside_others_teaches_what_goes_with_it(void **state)
 }
 
 /* The exporter's clock may be ahead: its last samples are of the pod that went, too. */
-static void samples_from_before_a_pod_went_teach_nothing_of_it(void **state)
+TEST_ON(struct scene *scene, samples_from_before_a_pod_went_teach_nothing_of_it)
 {
-    struct scene *scene = *state;
     runs(scene, 4000, OTHER);
     lives(scene, 5, 3000);
     for (unsigned life = 0; life < TAUGHT; life++) {
@@ -432,9 +414,8 @@ static void samples_from_before_a_pod_went_teach_nothing_of_it(void **state)
 
 /* It may have been the pod that gave memory back before it went: all that is sure is that none used
  * more than all. */
-static void what_was_given_back_may_have_been_anybodys(void **state)
+TEST_ON(struct scene *scene, what_was_given_back_may_have_been_anybodys)
 {
-    struct scene *scene = *state;
     for (unsigned life = 0; life < TAUGHT; life++) {
         runs(scene, 8000, SAME);
         runs(scene, 8000, OTHER);
@@ -447,9 +428,8 @@ static void what_was_given_back_may_have_been_anybodys(void **state)
     assert_int_equal(expected(scene, OTHER), 626); /* 2000, and 3000 */
 }
 
-static void pods_that_go_together_teach_what_both_used(void **state)
+TEST_ON(struct scene *scene, pods_that_go_together_teach_what_both_used)
 {
-    struct scene *scene = *state;
     for (unsigned life = 0; life < TAUGHT; life++) {
         runs(scene, 8000, SAME);
         runs(scene, 8000, OTHER);
@@ -461,9 +441,8 @@ static void pods_that_go_together_teach_what_both_used(void **state)
 }
 
 /* A pod that hides behind many others teaches no more than is sure. */
-static void a_crowded_gpu_teaches_what_is_sure(void **state)
+TEST_ON(struct scene *scene, a_crowded_gpu_teaches_what_is_sure)
 {
-    struct scene *scene = *state;
     scene->rig->pool[0].capacity = SL_USAGE_LIVES_MAX + 2;
     scene->rig->pool[0].replicas = SL_USAGE_LIVES_MAX + 2;
     for (int i = 0; i < SL_USAGE_LIVES_MAX + 2; i++) {
@@ -491,9 +470,8 @@ static void works(struct scene *scene, int seconds, int64_t busy)
     }
 }
 
-static void load_is_measured_since_the_last_pod_came(void **state)
+TEST_ON(struct scene *scene, load_is_measured_since_the_last_pod_came)
 {
-    struct scene *scene = *state;
     works(scene, 30, 0);
     assert_int_equal(judged(scene).load, 0);
     runs(scene, 1000, SAME);
@@ -511,9 +489,8 @@ static void load_is_measured_since_the_last_pod_came(void **state)
     assert_int_equal(judged(scene).load, 1000);
 }
 
-static void load_is_measured_since_the_last_pod_went(void **state)
+TEST_ON(struct scene *scene, load_is_measured_since_the_last_pod_went)
 {
-    struct scene *scene = *state;
     runs(scene, 1000, SAME);
     runs(scene, 1000, SAME);
     works(scene, 40, 900);
@@ -524,17 +501,15 @@ static void load_is_measured_since_the_last_pod_went(void **state)
     assert_int_equal(judged(scene).load, 100);
 }
 
-static void pods_that_ran_before_the_daemon_started_have_a_load_at_once(void **state)
+TEST_ON(struct scene *scene, pods_that_ran_before_the_daemon_started_have_a_load_at_once)
 {
-    struct scene *scene = *state;
     runs(scene, 1000, SAME);
     works(scene, 20, 300);
     assert_int_equal(judged(scene).load, 300);
 }
 
-static void memory_that_is_busier_than_the_processors_is_the_load(void **state)
+TEST_ON(struct scene *scene, memory_that_is_busier_than_the_processors_is_the_load)
 {
-    struct scene *scene = *state;
     runs(scene, 1000, SAME);
     works(scene, 20, 300);
     assert_true(
@@ -542,9 +517,8 @@ static void memory_that_is_busier_than_the_processors_is_the_load(void **state)
     assert_int_equal(judged(scene).load, 800);
 }
 
-static void load_of_which_nothing_recent_is_known_is_not_guessed(void **state)
+TEST_ON(struct scene *scene, load_of_which_nothing_recent_is_known_is_not_guessed)
 {
-    struct scene *scene = *state;
     runs(scene, 1000, SAME);
     assert_int_equal(judged(scene).load, -1); /* absent */
     uses(scene, 30, 1000);
@@ -562,13 +536,12 @@ static void load_of_which_nothing_recent_is_known_is_not_guessed(void **state)
 
 /* Whoever creates a pod writes its memory and its images (which make the workload): the load is the
  * GPU's, whatever they say. */
-static void load_does_not_depend_on_what_pods_say_of_themselves(void **state)
+TEST_ON(struct scene *scene, load_does_not_depend_on_what_pods_say_of_themselves)
 {
     static const struct {
         int32_t mib;
         uint32_t workload;
     } says[] = {{0, 0}, {1, SAME}, {TOTAL, SAME}, {INT32_MAX, OTHER}};
-    struct scene *scene = *state;
     learn(scene, SAME, 1);
     for (size_t i = 0; i < sizeof says / sizeof says[0]; i++) {
         scene->rig->n_pods = 0;
@@ -579,62 +552,4 @@ static void load_does_not_depend_on_what_pods_say_of_themselves(void **state)
         assert_int_equal(judged(scene).load, 640);
         assert_int_equal(sl_measured_left(&rig_view(scene->rig)->measured[0]), 500);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(by_asks_nothing_that_is_measured_gives_room, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(cbp_gives_what_steady_pods_leave, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pp_gives_what_is_foreseen_where_cbp_does_not, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_is_not_known_well_gives_no_room, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(peaks_count_what_workloads_came_to_use_in_former_lives,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(each_workload_on_the_gpu_is_known_by_its_own_past, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(memory_that_grows_is_counted_as_grown, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(memory_that_grows_as_expected_is_counted_once, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_pods_that_have_gone_used_does_not_count, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_was_measured_is_said_in_words, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(undeclared_memory_gives_no_room_to_others, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_room_measured_beside_other_pods_is_void, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_room_takes_one_pod_at_a_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_used_beyond_all_asks_is_taken, set_up, tear_down),
-        USAGE_TEST(what_a_pod_that_went_had_used_is_free_once_three_samples_show_it),
-        cmocka_unit_test_setup_teardown(the_share_of_memory_of_gpushare_counts_what_is_used_too,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(use_beyond_what_is_expected_is_unlearned, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(lives_that_ended_teach_their_peak, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_peak_between_two_judgements_is_learned, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(short_lives_teach_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pod_beside_others_teaches_what_goes_with_it, set_up,
-                                        tear_down),
-        USAGE_TEST(samples_from_before_a_pod_went_teach_nothing_of_it),
-        cmocka_unit_test_setup_teardown(what_was_given_back_may_have_been_anybodys, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(pods_that_go_together_teach_what_both_used, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_crowded_gpu_teaches_what_is_sure, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(load_is_measured_since_the_last_pod_came, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(load_is_measured_since_the_last_pod_went, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(pods_that_ran_before_the_daemon_started_have_a_load_at_once,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(memory_that_is_busier_than_the_processors_is_the_load,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(load_of_which_nothing_recent_is_known_is_not_guessed,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(load_does_not_depend_on_what_pods_say_of_themselves, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

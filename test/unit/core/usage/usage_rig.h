@@ -104,6 +104,4 @@ static inline void learn(struct scene *scene, uint32_t workload, int32_t permill
     }
 }
 
-#define USAGE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 #endif

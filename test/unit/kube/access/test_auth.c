@@ -1,10 +1,6 @@
 /* Credentials from each source, and plugins that behave in every way: real scripts, run for real.
  * The clock is the test's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -12,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "util/timestamp.h"
 #include "kube/access/auth.h"
 #include "unit/kube/folder.h"
+#include "util/timestamp.h"
 
 #define S INT64_C(1000000)
 
@@ -148,49 +144,38 @@ static void assert_failure(struct rig *rig, int64_t now_us, const char *expected
     }
 }
 
+TEST_FIXTURE_OF(struct rig, start, end)
+
 /* ---- what does not change ---- */
 
-static void without_anything_there_is_no_header(void **state)
+TEST_ON(struct rig *rig, without_anything_there_is_no_header)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    make(&rig);
-    uint64_t serial = assert_header(&rig, t0, NULL);
-    assert_int_equal(assert_header(&rig, t0 + 3600 * S, NULL), serial);
-    end(&rig);
+    make(rig);
+    uint64_t serial = assert_header(rig, t0, NULL);
+    assert_int_equal(assert_header(rig, t0 + 3600 * S, NULL), serial);
 }
 
-static void a_fixed_token_is_a_bearer(void **state)
+TEST_ON(struct rig *rig, a_fixed_token_is_a_bearer)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    rig.access.token = "abc.def";
-    make(&rig);
-    uint64_t serial = assert_header(&rig, t0, "Bearer abc.def");
-    sl_auth_refused(rig.auth, serial);
-    assert_header(&rig, t0, "Bearer abc.def");
-    end(&rig);
+    rig->access.token = "abc.def";
+    make(rig);
+    uint64_t serial = assert_header(rig, t0, "Bearer abc.def");
+    sl_auth_refused(rig->auth, serial);
+    assert_header(rig, t0, "Bearer abc.def");
 }
 
 /* RFC 7617's own example */
-static void user_and_password_are_basic(void **state)
+TEST_ON(struct rig *rig, user_and_password_are_basic)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    rig.access.username = "Aladdin";
-    rig.access.password = "open sesame";
-    make(&rig);
-    assert_header(&rig, t0, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
-    end(&rig);
+    rig->access.username = "Aladdin";
+    rig->access.password = "open sesame";
+    make(rig);
+    assert_header(rig, t0, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
 }
 
-static void a_token_that_would_break_the_header_is_refused(void **state)
+TEST_ALONE(a_token_that_would_break_the_header_is_refused)
 {
     static const char *const bad[] = {"a\r\nX-Evil: 1", "a b", "a\x7f"};
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct rig rig;
         start(&rig);
@@ -203,111 +188,86 @@ static void a_token_that_would_break_the_header_is_refused(void **state)
 
 /* ---- token files ---- */
 
-static void a_token_file_is_read_each_minute(void **state)
+TEST_ON(struct rig *rig, a_token_file_is_read_each_minute)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    rig.access.token_file = rig.token_file;
-    rig.access.token = "other";
-    make(&rig);
-    write_file(rig.token_file, "one\n");
-    uint64_t serial = assert_header(&rig, t0, "Bearer one");
-    write_file(rig.token_file, "two");
+    rig->access.token_file = rig->token_file;
+    rig->access.token = "other";
+    make(rig);
+    write_file(rig->token_file, "one\n");
+    uint64_t serial = assert_header(rig, t0, "Bearer one");
+    write_file(rig->token_file, "two");
 
-    assert_int_equal(assert_header(&rig, t0 + 59 * S, "Bearer one"), serial);
-    assert_true(assert_header(&rig, t0 + 60 * S, "Bearer two") != serial);
-    end(&rig);
+    assert_int_equal(assert_header(rig, t0 + 59 * S, "Bearer one"), serial);
+    assert_true(assert_header(rig, t0 + 60 * S, "Bearer two") != serial);
 }
 
-static void a_token_file_is_read_at_once_after_a_refusal(void **state)
+TEST_ON(struct rig *rig, a_token_file_is_read_at_once_after_a_refusal)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    rig.access.token_file = rig.token_file;
-    make(&rig);
-    write_file(rig.token_file, "one");
-    uint64_t first = assert_header(&rig, t0, "Bearer one");
-    write_file(rig.token_file, "two");
+    rig->access.token_file = rig->token_file;
+    make(rig);
+    write_file(rig->token_file, "one");
+    uint64_t first = assert_header(rig, t0, "Bearer one");
+    write_file(rig->token_file, "two");
 
-    sl_auth_refused(rig.auth, first);
-    uint64_t second = assert_header(&rig, t0, "Bearer two");
+    sl_auth_refused(rig->auth, first);
+    uint64_t second = assert_header(rig, t0, "Bearer two");
 
     /* many calls were under way with the first: their refusals say nothing of the second */
-    write_file(rig.token_file, "three");
-    sl_auth_refused(rig.auth, first);
-    assert_int_equal(assert_header(&rig, t0 + 1, "Bearer two"), second);
-    end(&rig);
+    write_file(rig->token_file, "three");
+    sl_auth_refused(rig->auth, first);
+    assert_int_equal(assert_header(rig, t0 + 1, "Bearer two"), second);
 }
 
-static void a_clock_set_back_does_not_keep_an_old_token(void **state)
+TEST_ON(struct rig *rig, a_clock_set_back_does_not_keep_an_old_token)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    rig.access.token_file = rig.token_file;
-    make(&rig);
-    write_file(rig.token_file, "one");
-    assert_header(&rig, t0, "Bearer one");
-    write_file(rig.token_file, "two");
-    assert_header(&rig, t0 - 3600 * S, "Bearer two");
-    end(&rig);
+    rig->access.token_file = rig->token_file;
+    make(rig);
+    write_file(rig->token_file, "one");
+    assert_header(rig, t0, "Bearer one");
+    write_file(rig->token_file, "two");
+    assert_header(rig, t0 - 3600 * S, "Bearer two");
 }
 
-static void the_last_good_token_holds_while_the_file_cannot_be_read(void **state)
+TEST_ON(struct rig *rig, the_last_good_token_holds_while_the_file_cannot_be_read)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    rig.access.token_file = rig.token_file;
-    make(&rig);
-    write_file(rig.token_file, "one");
-    assert_header(&rig, t0, "Bearer one");
+    rig->access.token_file = rig->token_file;
+    make(rig);
+    write_file(rig->token_file, "one");
+    assert_header(rig, t0, "Bearer one");
 
-    assert_int_equal(unlink(rig.token_file), 0);
-    assert_header(&rig, t0 + 61 * S, "Bearer one");
-    write_file(rig.token_file, " \n");
-    assert_header(&rig, t0 + 122 * S, "Bearer one");
-    write_file(rig.token_file, "two");
-    assert_header(&rig, t0 + 183 * S, "Bearer two");
-    end(&rig);
+    assert_int_equal(unlink(rig->token_file), 0);
+    assert_header(rig, t0 + 61 * S, "Bearer one");
+    write_file(rig->token_file, " \n");
+    assert_header(rig, t0 + 122 * S, "Bearer one");
+    write_file(rig->token_file, "two");
+    assert_header(rig, t0 + 183 * S, "Bearer two");
 }
 
-static void a_token_file_that_was_never_there_is_an_error_and_looked_for_again(void **state)
+TEST_ON(struct rig *rig, a_token_file_that_was_never_there_is_an_error_and_looked_for_again)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    rig.access.token_file = rig.token_file;
-    make(&rig);
-    assert_failure(&rig, t0, rig.token_file);
-    write_file(rig.token_file, "one");
-    assert_header(&rig, t0 + 1, "Bearer one");
-    end(&rig);
+    rig->access.token_file = rig->token_file;
+    make(rig);
+    assert_failure(rig, t0, rig->token_file);
+    write_file(rig->token_file, "one");
+    assert_header(rig, t0 + 1, "Bearer one");
 }
 
 /* ---- plugins ---- */
 
 #define COUNT "n=$(cat $DIR/n 2>/dev/null || echo 0); n=$((n+1)); echo $n >$DIR/n\n"
 
-static void a_plugin_gives_a_token_once_for_many_calls(void **state)
+TEST_ON(struct rig *rig, a_plugin_gives_a_token_once_for_many_calls)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    make_plugin(&rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
-    uint64_t serial = assert_header(&rig, t0, "Bearer t1");
-    assert_int_equal(assert_header(&rig, t0 + 86400 * S, "Bearer t1"), serial);
-    end(&rig);
+    make_plugin(rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
+    uint64_t serial = assert_header(rig, t0, "Bearer t1");
+    assert_int_equal(assert_header(rig, t0 + 86400 * S, "Bearer t1"), serial);
 }
 
-static void the_caller_is_told_to_wait_and_woken(void **state)
+TEST_ALONE(the_caller_is_told_to_wait_and_woken)
 {
     struct rig rig;
     struct sl_credentials credentials;
     struct sl_error err;
-    (void)state;
     start(&rig);
     make_plugin(&rig, "answer '\"token\":\"t\"'");
     assert_int_equal(sl_auth_get(rig.auth, t0, &credentials, &err), SL_AUTH_WAIT);
@@ -321,13 +281,12 @@ static void the_caller_is_told_to_wait_and_woken(void **state)
 #define EXPIRING                                                                                   \
     COUNT "answer \"\\\"token\\\":\\\"t$n\\\",\\\"expirationTimestamp\\\":\\\"$WHEN\\\"\""
 
-static void a_plugin_runs_again_before_its_credentials_expire(void **state)
+TEST_ALONE(a_plugin_runs_again_before_its_credentials_expire)
 {
     struct rig rig;
     struct sl_credentials credentials;
     struct sl_error err;
     char when[48] = "WHEN=";
-    (void)state;
     start(&rig);
     sl_time_format(t0 + 100 * S, when + 5);
     rig.env[1] = when;
@@ -343,13 +302,12 @@ static void a_plugin_runs_again_before_its_credentials_expire(void **state)
     end(&rig);
 }
 
-static void expired_credentials_are_waited_for(void **state)
+TEST_ALONE(expired_credentials_are_waited_for)
 {
     struct rig rig;
     struct sl_credentials credentials;
     struct sl_error err;
     char when[48] = "WHEN=";
-    (void)state;
     start(&rig);
     sl_time_format(t0 + 100 * S, when + 5);
     rig.env[1] = when;
@@ -361,39 +319,30 @@ static void expired_credentials_are_waited_for(void **state)
     end(&rig);
 }
 
-static void a_plugin_runs_again_after_a_refusal(void **state)
+TEST_ON(struct rig *rig, a_plugin_runs_again_after_a_refusal)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    make_plugin(&rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
-    uint64_t first = assert_header(&rig, t0, "Bearer t1");
-    sl_auth_refused(rig.auth, first);
-    uint64_t second = assert_header(&rig, t0 + 2 * S, "Bearer t2");
-    sl_auth_refused(rig.auth, first);
-    assert_int_equal(assert_header(&rig, t0 + 4 * S, "Bearer t2"), second);
-    end(&rig);
+    make_plugin(rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
+    uint64_t first = assert_header(rig, t0, "Bearer t1");
+    sl_auth_refused(rig->auth, first);
+    uint64_t second = assert_header(rig, t0 + 2 * S, "Bearer t2");
+    sl_auth_refused(rig->auth, first);
+    assert_int_equal(assert_header(rig, t0 + 4 * S, "Bearer t2"), second);
 }
 
-static void credentials_refused_as_soon_as_given_do_not_make_it_run_in_a_circle(void **state)
+TEST_ON(struct rig *rig, credentials_refused_as_soon_as_given_do_not_make_it_run_in_a_circle)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    make_plugin(&rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
+    make_plugin(rig, COUNT "answer \"\\\"token\\\":\\\"t$n\\\"\"");
     for (int i = 0; i < 5; i++) {
-        sl_auth_refused(rig.auth, assert_header(&rig, t0 + i, "Bearer t1"));
+        sl_auth_refused(rig->auth, assert_header(rig, t0 + i, "Bearer t1"));
     }
-    assert_header(&rig, t0 + 2 * S, "Bearer t2");
-    end(&rig);
+    assert_header(rig, t0 + 2 * S, "Bearer t2");
 }
 
-static void a_plugin_may_give_a_certificate(void **state)
+TEST_ALONE(a_plugin_may_give_a_certificate)
 {
     struct rig rig;
     struct sl_credentials credentials;
     struct sl_error err;
-    (void)state;
     start(&rig);
     make_plugin(&rig, "answer '\"clientCertificateData\":\"CERT\",\"clientKeyData\":\"KEY!\"'");
     assert_int_equal(get(&rig, t0, &credentials, &err), SL_AUTH_READY);
@@ -403,50 +352,42 @@ static void a_plugin_may_give_a_certificate(void **state)
     end(&rig);
 }
 
-static void a_plugin_gets_its_arguments_environment_and_nothing_else(void **state)
+TEST_ON(struct rig *rig, a_plugin_gets_its_arguments_environment_and_nothing_else)
 {
-    struct rig rig;
     struct sl_str ca = SL_STR("CA PEM");
-    (void)state;
-    start(&rig);
-    rig.args[0] = "get token";
-    rig.args[1] = "--x";
-    rig.env[1] = "HOME=/elsewhere";
-    rig.access.ca_data = ca;
-    make_plugin(&rig, "test \"$1\" = 'get token' && test \"$2\" = --x && test $# = 2 || exit 11\n"
-                      "test $HOME = /elsewhere || exit 12\n"
-                      "test -n \"$PATH\" || exit 13\n"
-                      "test -z \"$(cat)\" || exit 14\n"
-                      "test $(env | grep -c ^HOME=) = 1 || exit 15\n"
-                      "ls /proc/self/fd | grep -qv '^[0-3]$' && exit 16\n"
-                      "test \"$KUBERNETES_EXEC_INFO\" = '{\"kind\":\"ExecCredential\","
-                      "\"apiVersion\":\"client.authentication.k8s.io/v1\","
-                      "\"spec\":{\"interactive\":false}}' || exit 17\n"
-                      "answer '\"token\":\"t\"'");
-    assert_header(&rig, t0, "Bearer t");
-    end(&rig);
+    rig->args[0] = "get token";
+    rig->args[1] = "--x";
+    rig->env[1] = "HOME=/elsewhere";
+    rig->access.ca_data = ca;
+    make_plugin(rig, "test \"$1\" = 'get token' && test \"$2\" = --x && test $# = 2 || exit 11\n"
+                     "test $HOME = /elsewhere || exit 12\n"
+                     "test -n \"$PATH\" || exit 13\n"
+                     "test -z \"$(cat)\" || exit 14\n"
+                     "test $(env | grep -c ^HOME=) = 1 || exit 15\n"
+                     "ls /proc/self/fd | grep -qv '^[0-3]$' && exit 16\n"
+                     "test \"$KUBERNETES_EXEC_INFO\" = '{\"kind\":\"ExecCredential\","
+                     "\"apiVersion\":\"client.authentication.k8s.io/v1\","
+                     "\"spec\":{\"interactive\":false}}' || exit 17\n"
+                     "answer '\"token\":\"t\"'");
+    assert_header(rig, t0, "Bearer t");
 }
 
-static void a_plugin_that_asks_is_told_of_the_cluster(void **state)
+TEST_ON(struct rig *rig, a_plugin_that_asks_is_told_of_the_cluster)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    write_file(rig.token_file, "CA PEM");
-    rig.access.ca_file = rig.token_file;
-    rig.access.tls_server_name = "k8s";
-    make_plugin(&rig, "printf %s \"$KUBERNETES_EXEC_INFO\" | grep -qF "
-                      "'\"cluster\":{\"server\":\"https://10.0.0.1:6443\","
-                      "\"tls-server-name\":\"k8s\",\"certificate-authority-data\":\"Q0EgUEVN\"}'"
-                      " || exit 1\nanswer '\"token\":\"t\"'");
-    sl_auth_free(rig.auth);
-    rig.access.exec.provide_cluster_info = true;
-    make(&rig);
-    assert_header(&rig, t0, "Bearer t");
-    end(&rig);
+    write_file(rig->token_file, "CA PEM");
+    rig->access.ca_file = rig->token_file;
+    rig->access.tls_server_name = "k8s";
+    make_plugin(rig, "printf %s \"$KUBERNETES_EXEC_INFO\" | grep -qF "
+                     "'\"cluster\":{\"server\":\"https://10.0.0.1:6443\","
+                     "\"tls-server-name\":\"k8s\",\"certificate-authority-data\":\"Q0EgUEVN\"}'"
+                     " || exit 1\nanswer '\"token\":\"t\"'");
+    sl_auth_free(rig->auth);
+    rig->access.exec.provide_cluster_info = true;
+    make(rig);
+    assert_header(rig, t0, "Bearer t");
 }
 
-static void a_plugin_that_fails_is_told_of_with_its_words(void **state)
+TEST_ALONE(a_plugin_that_fails_is_told_of_with_its_words)
 {
     static const struct {
         const char *script;
@@ -467,7 +408,6 @@ static void a_plugin_that_fails_is_told_of_with_its_words(void **state)
         {"answer '\"token\":\"t\",\"expirationTimestamp\":\"soon\"'", "no time"},
         {"head -c 300000 /dev/zero", "longer than"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct rig rig;
         start(&rig);
@@ -478,97 +418,49 @@ static void a_plugin_that_fails_is_told_of_with_its_words(void **state)
     }
 }
 
-static void a_plugin_that_is_not_there_is_an_error(void **state)
+TEST_ON(struct rig *rig, a_plugin_that_is_not_there_is_an_error)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    make_plugin(&rig, "");
-    assert_int_equal(unlink(rig.command), 0);
-    assert_failure(&rig, t0, "No such file");
-    end(&rig);
+    make_plugin(rig, "");
+    assert_int_equal(unlink(rig->command), 0);
+    assert_failure(rig, t0, "No such file");
 }
 
-static void a_failure_stands_for_a_second_then_it_runs_again(void **state)
+TEST_ON(struct rig *rig, a_failure_stands_for_a_second_then_it_runs_again)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    make_plugin(&rig, COUNT "test $n = 1 && exit 1\nanswer \"\\\"token\\\":\\\"t$n\\\"\"");
-    assert_failure(&rig, t0, "exit status 1");
-    assert_failure(&rig, t0 + S / 2, "exit status 1");
-    assert_header(&rig, t0 + S, "Bearer t2");
-    end(&rig);
+    make_plugin(rig, COUNT "test $n = 1 && exit 1\nanswer \"\\\"token\\\":\\\"t$n\\\"\"");
+    assert_failure(rig, t0, "exit status 1");
+    assert_failure(rig, t0 + S / 2, "exit status 1");
+    assert_header(rig, t0 + S, "Bearer t2");
 }
 
-static void a_failed_renewal_leaves_what_is_in_force(void **state)
+TEST_ON(struct rig *rig, a_failed_renewal_leaves_what_is_in_force)
 {
-    struct rig rig;
     char when[48] = "WHEN=";
-    (void)state;
-    start(&rig);
     sl_time_format(t0 + 100 * S, when + 5);
-    rig.env[1] = when;
-    make_plugin(&rig, COUNT "test $n = 1 || exit 1\nn=1\n"
-                            "answer \"\\\"token\\\":\\\"t$n\\\",\\\"expirationTimestamp\\\":"
-                            "\\\"$WHEN\\\"\"");
-    assert_header(&rig, t0, "Bearer t1");
-    assert_header(&rig, t0 + 80 * S, "Bearer t1");
-    wait_for_wake(&rig);
-    assert_header(&rig, t0 + 80 * S, "Bearer t1");
-    assert_failure(&rig, t0 + 100 * S, "exit status 1");
-    end(&rig);
+    rig->env[1] = when;
+    make_plugin(rig, COUNT "test $n = 1 || exit 1\nn=1\n"
+                           "answer \"\\\"token\\\":\\\"t$n\\\",\\\"expirationTimestamp\\\":"
+                           "\\\"$WHEN\\\"\"");
+    assert_header(rig, t0, "Bearer t1");
+    assert_header(rig, t0 + 80 * S, "Bearer t1");
+    wait_for_wake(rig);
+    assert_header(rig, t0 + 80 * S, "Bearer t1");
+    assert_failure(rig, t0 + 100 * S, "exit status 1");
 }
 
-static void a_plugin_that_leaves_a_child_behind_is_over_when_it_ends(void **state)
+TEST_ON(struct rig *rig, a_plugin_that_leaves_a_child_behind_is_over_when_it_ends)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    make_plugin(&rig, "sleep 5 &\nanswer '\"token\":\"t\"'");
-    assert_header(&rig, t0, "Bearer t");
-    end(&rig);
+    make_plugin(rig, "sleep 5 &\nanswer '\"token\":\"t\"'");
+    assert_header(rig, t0, "Bearer t");
 }
 
-static void a_plugin_that_hangs_is_killed_at_the_end(void **state)
+TEST_ALONE(a_plugin_that_hangs_is_killed_at_the_end)
 {
     struct rig rig;
     struct sl_credentials credentials;
     struct sl_error err;
-    (void)state;
     start(&rig);
     make_plugin(&rig, "sleep 3600");
     assert_int_equal(sl_auth_get(rig.auth, t0, &credentials, &err), SL_AUTH_WAIT);
     end(&rig); /* returns */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_anything_there_is_no_header),
-        cmocka_unit_test(a_fixed_token_is_a_bearer),
-        cmocka_unit_test(user_and_password_are_basic),
-        cmocka_unit_test(a_token_that_would_break_the_header_is_refused),
-        cmocka_unit_test(a_token_file_is_read_each_minute),
-        cmocka_unit_test(a_token_file_is_read_at_once_after_a_refusal),
-        cmocka_unit_test(a_clock_set_back_does_not_keep_an_old_token),
-        cmocka_unit_test(the_last_good_token_holds_while_the_file_cannot_be_read),
-        cmocka_unit_test(a_token_file_that_was_never_there_is_an_error_and_looked_for_again),
-        cmocka_unit_test(a_plugin_gives_a_token_once_for_many_calls),
-        cmocka_unit_test(the_caller_is_told_to_wait_and_woken),
-        cmocka_unit_test(a_plugin_runs_again_before_its_credentials_expire),
-        cmocka_unit_test(expired_credentials_are_waited_for),
-        cmocka_unit_test(a_plugin_runs_again_after_a_refusal),
-        cmocka_unit_test(credentials_refused_as_soon_as_given_do_not_make_it_run_in_a_circle),
-        cmocka_unit_test(a_plugin_may_give_a_certificate),
-        cmocka_unit_test(a_plugin_gets_its_arguments_environment_and_nothing_else),
-        cmocka_unit_test(a_plugin_that_asks_is_told_of_the_cluster),
-        cmocka_unit_test(a_plugin_that_fails_is_told_of_with_its_words),
-        cmocka_unit_test(a_plugin_that_is_not_there_is_an_error),
-        cmocka_unit_test(a_failure_stands_for_a_second_then_it_runs_again),
-        cmocka_unit_test(a_failed_renewal_leaves_what_is_in_force),
-        cmocka_unit_test(a_plugin_that_leaves_a_child_behind_is_over_when_it_ends),
-        cmocka_unit_test(a_plugin_that_hangs_is_killed_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

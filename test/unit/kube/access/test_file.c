@@ -1,9 +1,5 @@
 /* Whole files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +22,11 @@ static void with_file(size_t size, size_t max, struct sl_arena *arena, int expec
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_file_is_read_whole_up_to_its_maximum(void **state)
+TEST_FIXTURE_OF(struct sl_arena, NULL, sl_arena_free)
+
+TEST_ALONE(a_file_is_read_whole_up_to_its_maximum)
 {
     static const size_t sizes[] = {0, 1, 255, 256, 257, 4096, 100000};
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct sl_arena arena;
         struct sl_error err;
@@ -45,54 +42,34 @@ static void a_file_is_read_whole_up_to_its_maximum(void **state)
     }
 }
 
-static void a_file_longer_than_the_maximum_is_an_error(void **state)
+TEST_ON(struct sl_arena *arena, a_file_longer_than_the_maximum_is_an_error)
 {
-    struct sl_arena arena;
     struct sl_error err;
     struct sl_str text = {NULL, 0};
-    (void)state;
-    sl_arena_init(&arena, 200000);
-    with_file(101, 100, &arena, -1, &text, &err);
+    sl_arena_init(arena, 200000);
+    with_file(101, 100, arena, -1, &text, &err);
     assert_int_equal(err.code, SL_ERR_LIMIT);
     assert_non_null(strstr(err.message, "longer than 100 bytes"));
     assert_non_null(strstr(err.message, "/tmp/sliced-file-"));
-    sl_arena_free(&arena);
 }
 
-static void what_is_no_file_is_an_error_that_names_it(void **state)
+TEST_ON(struct sl_arena *arena, what_is_no_file_is_an_error_that_names_it)
 {
-    struct sl_arena arena;
     struct sl_error err;
     struct sl_str text;
-    (void)state;
-    sl_arena_init(&arena, 1000);
-    assert_int_equal(sl_file_read("/nonexistent/x", 10, &arena, &text, &err), -1);
+    sl_arena_init(arena, 1000);
+    assert_int_equal(sl_file_read("/nonexistent/x", 10, arena, &text, &err), -1);
     assert_int_equal(err.code, SL_ERR_NOTFOUND);
     assert_string_equal(err.message, "/nonexistent/x: No such file or directory");
-    assert_int_equal(sl_file_read("/tmp", 10, &arena, &text, &err), -1);
+    assert_int_equal(sl_file_read("/tmp", 10, arena, &text, &err), -1);
     assert_int_equal(err.code, SL_ERR_SYSTEM);
-    sl_arena_free(&arena);
 }
 
-static void an_arena_that_is_too_small_is_an_error(void **state)
+TEST_ON(struct sl_arena *arena, an_arena_that_is_too_small_is_an_error)
 {
-    struct sl_arena arena;
     struct sl_error err;
     struct sl_str text = {NULL, 0};
-    (void)state;
-    sl_arena_init(&arena, 50);
-    with_file(100, 1000, &arena, -1, &text, &err);
+    sl_arena_init(arena, 50);
+    with_file(100, 1000, arena, -1, &text, &err);
     assert_int_equal(err.code, SL_ERR_NOMEM);
-    sl_arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_read_whole_up_to_its_maximum),
-        cmocka_unit_test(a_file_longer_than_the_maximum_is_an_error),
-        cmocka_unit_test(what_is_no_file_is_an_error_that_names_it),
-        cmocka_unit_test(an_arena_that_is_too_small_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

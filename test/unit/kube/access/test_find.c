@@ -1,11 +1,7 @@
 /* The order in which access to an API server is looked for, and what is said when there is none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -125,9 +121,10 @@ static struct sl_error assert_none(const struct sl_access_places *places)
     return err;
 }
 
-static void places_are_tried_in_order(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_THAT(places_are_tried_in_order)
 {
-    (void)state;
     struct sl_access_places places = everything();
     assert_found(&places, "https://named:1", "kubeconfig /tmp/sliced-access-");
     places.kubeconfig = "";
@@ -138,9 +135,8 @@ static void places_are_tried_in_order(void **state)
     assert_found(&places, "https://home:1", "/home/.kube/config");
 }
 
-static void a_context_is_of_a_file_and_never_of_the_service_account(void **state)
+TEST_THAT(a_context_is_of_a_file_and_never_of_the_service_account)
 {
-    (void)state;
     struct sl_access_places places = everything();
     places.context = "two";
     assert_found(&places, "https://other-named:1", "/named");
@@ -151,9 +147,8 @@ static void a_context_is_of_a_file_and_never_of_the_service_account(void **state
     assert_non_null(strstr(assert_none(&places).message, "a context was asked for"));
 }
 
-static void what_was_named_must_be_there(void **state)
+TEST_THAT(what_was_named_must_be_there)
 {
-    (void)state;
     struct sl_access_places places = everything();
     places.kubeconfig = "/nonexistent/file";
     assert_non_null(strstr(assert_none(&places).message, "/nonexistent/file"));
@@ -164,9 +159,8 @@ static void what_was_named_must_be_there(void **state)
     assert_non_null(strstr(err.message, "/nonexistent/env"));
 }
 
-static void all_that_was_tried_is_named(void **state)
+TEST_THAT(all_that_was_tried_is_named)
 {
-    (void)state;
     const struct sl_access_places places = {.home = "/nonexistent"};
     struct sl_error err = assert_none(&places);
     static const char *const words[] = {"--kubeconfig", "kubernetes.kubeconfig", "KUBECONFIG",
@@ -177,16 +171,4 @@ static void all_that_was_tried_is_named(void **state)
     }
     const struct sl_access_places nothing = {.account = "/nonexistent"};
     assert_non_null(strstr(assert_none(&nothing).message, "HOME is not set"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(places_are_tried_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_context_is_of_a_file_and_never_of_the_service_account,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_named_must_be_there, set_up, tear_down),
-        cmocka_unit_test(all_that_was_tried_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

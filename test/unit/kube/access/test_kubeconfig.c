@@ -1,9 +1,5 @@
 /* Access to the API server from kubeconfig files and from a pod's service account. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,121 +72,100 @@ static void assert_path(const struct rig *rig, const char *actual, const char *n
 #define WITH_USER(user)                                                                            \
     "current-context: c\n" CLUSTER("k", "https://h:1") CONTEXT("c", "k", "u") USER("u", user)
 
-static void the_current_context_is_taken_unless_another_is_named(void **state)
+TEST_FIXTURE_OF(struct rig, start, end)
+
+TEST_ON(struct rig *rig, the_current_context_is_taken_unless_another_is_named)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    add(&rig, "apiVersion: v1\nkind: Config\npreferences: {}\ncurrent-context: b\n"
-              "clusters:\n- {name: k1, cluster: {server: \"https://one:6443/\"}}\n"
-              "- {name: k2, cluster: {server: \"https://two/k8s/c-1//\"}}\n"
-              "contexts:\n- {name: a, context: {cluster: k1, user: u, namespace: team}}\n"
-              "- {name: b, context: {cluster: k2, user: u}}\n"
-              "users:\n- {name: u, user: {token: t}}\n");
+    add(rig, "apiVersion: v1\nkind: Config\npreferences: {}\ncurrent-context: b\n"
+             "clusters:\n- {name: k1, cluster: {server: \"https://one:6443/\"}}\n"
+             "- {name: k2, cluster: {server: \"https://two/k8s/c-1//\"}}\n"
+             "contexts:\n- {name: a, context: {cluster: k1, user: u, namespace: team}}\n"
+             "- {name: b, context: {cluster: k2, user: u}}\n"
+             "users:\n- {name: u, user: {token: t}}\n");
 
-    assert_int_equal(load(&rig, NULL), 0);
-    assert_string_equal(rig.access.server, "https://two/k8s/c-1");
-    assert_null(rig.access.namespace);
-    assert_string_equal(rig.access.token, "t");
-    assert_false(rig.access.in_cluster);
+    assert_int_equal(load(rig, NULL), 0);
+    assert_string_equal(rig->access.server, "https://two/k8s/c-1");
+    assert_null(rig->access.namespace);
+    assert_string_equal(rig->access.token, "t");
+    assert_false(rig->access.in_cluster);
 
-    assert_int_equal(load(&rig, "a"), 0);
-    assert_string_equal(rig.access.server, "https://one:6443");
-    assert_string_equal(rig.access.namespace, "team");
-    end(&rig);
+    assert_int_equal(load(rig, "a"), 0);
+    assert_string_equal(rig->access.server, "https://one:6443");
+    assert_string_equal(rig->access.namespace, "team");
 }
 
-static void data_is_decoded_and_files_are_relative_to_the_file_that_names_them(void **state)
+TEST_ON(struct rig *rig, data_is_decoded_and_files_are_relative_to_the_file_that_names_them)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    add(&rig, "current-context: c\n"
-              "clusters: [{name: k, cluster: {server: \"https://h\", certificate-authority: ca.pem,"
-              " certificate-authority-data: Zm9v}}]\n" CONTEXT("c", "k", "u")
-                  USER("u", "client-certificate: sub/cert.pem, client-key: /etc/key.pem, "
-                            "client-certificate-data: Zm9vYmFy, client-key-data: Zg==, "
-                            "tokenFile: tok, username: n, password: p"));
+    add(rig, "current-context: c\n"
+             "clusters: [{name: k, cluster: {server: \"https://h\", certificate-authority: ca.pem,"
+             " certificate-authority-data: Zm9v}}]\n" CONTEXT("c", "k", "u")
+                 USER("u", "client-certificate: sub/cert.pem, client-key: /etc/key.pem, "
+                           "client-certificate-data: Zm9vYmFy, client-key-data: Zg==, "
+                           "tokenFile: tok, username: n, password: p"));
 
-    assert_int_equal(load(&rig, NULL), 0);
+    assert_int_equal(load(rig, NULL), 0);
 
-    assert_path(&rig, rig.access.ca_file, "ca.pem");
-    assert_path(&rig, rig.access.cert_file, "sub/cert.pem");
-    assert_string_equal(rig.access.key_file, "/etc/key.pem");
-    assert_path(&rig, rig.access.token_file, "tok");
-    assert_true(sl_str_eq(rig.access.ca_data, SL_STR("foo")));
-    assert_true(sl_str_eq(rig.access.cert_data, SL_STR("foobar")));
-    assert_true(sl_str_eq(rig.access.key_data, SL_STR("f")));
-    assert_string_equal(rig.access.username, "n");
-    assert_string_equal(rig.access.password, "p");
-    end(&rig);
+    assert_path(rig, rig->access.ca_file, "ca.pem");
+    assert_path(rig, rig->access.cert_file, "sub/cert.pem");
+    assert_string_equal(rig->access.key_file, "/etc/key.pem");
+    assert_path(rig, rig->access.token_file, "tok");
+    assert_true(sl_str_eq(rig->access.ca_data, SL_STR("foo")));
+    assert_true(sl_str_eq(rig->access.cert_data, SL_STR("foobar")));
+    assert_true(sl_str_eq(rig->access.key_data, SL_STR("f")));
+    assert_string_equal(rig->access.username, "n");
+    assert_string_equal(rig->access.password, "p");
 }
 
-static void a_clusters_manner_of_connection_is_taken(void **state)
+TEST_ON(struct rig *rig, a_clusters_manner_of_connection_is_taken)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    add(&rig, "current-context: c\n"
-              "clusters: [{name: k, cluster: {server: \"https://h\", tls-server-name: n,"
-              " proxy-url: \"http://p:3128\", insecure-skip-tls-verify: true}}]\n"
-              "contexts: [{name: c, context: {cluster: k}}]\n");
-    assert_int_equal(load(&rig, NULL), 0);
-    assert_string_equal(rig.access.tls_server_name, "n");
-    assert_string_equal(rig.access.proxy_url, "http://p:3128");
-    assert_true(rig.access.insecure);
-    assert_null(rig.access.token);
-    end(&rig);
+    add(rig, "current-context: c\n"
+             "clusters: [{name: k, cluster: {server: \"https://h\", tls-server-name: n,"
+             " proxy-url: \"http://p:3128\", insecure-skip-tls-verify: true}}]\n"
+             "contexts: [{name: c, context: {cluster: k}}]\n");
+    assert_int_equal(load(rig, NULL), 0);
+    assert_string_equal(rig->access.tls_server_name, "n");
+    assert_string_equal(rig->access.proxy_url, "http://p:3128");
+    assert_true(rig->access.insecure);
+    assert_null(rig->access.token);
 }
 
-static void json_is_yaml(void **state)
+TEST_ON(struct rig *rig, json_is_yaml)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    add(&rig, "{\"current-context\":\"c\",\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":"
-              "\"http://127.0.0.1:8080\"}}],\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":"
-              "\"k\",\"user\":\"\"}}],\"users\":null}");
-    assert_int_equal(load(&rig, NULL), 0);
-    assert_string_equal(rig.access.server, "http://127.0.0.1:8080");
-    end(&rig);
+    add(rig, "{\"current-context\":\"c\",\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":"
+             "\"http://127.0.0.1:8080\"}}],\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":"
+             "\"k\",\"user\":\"\"}}],\"users\":null}");
+    assert_int_equal(load(rig, NULL), 0);
+    assert_string_equal(rig->access.server, "http://127.0.0.1:8080");
 }
 
-static void of_several_files_the_first_to_name_a_thing_wins(void **state)
+TEST_ON(struct rig *rig, of_several_files_the_first_to_name_a_thing_wins)
 {
-    struct rig rig;
     char paths[512];
-    (void)state;
-    start(&rig);
-    add(&rig, "current-context: c\n" USER("u", "token: first"));
-    add(&rig, "current-context: other\n" CLUSTER("k", "https://h") CONTEXT("c", "k", "u")
-                  USER("u", "token: second"));
-    assert_int_equal(load(&rig, NULL), 0);
-    assert_string_equal(rig.access.token, "first");
-    assert_string_equal(rig.access.server, "https://h");
+    add(rig, "current-context: c\n" USER("u", "token: first"));
+    add(rig, "current-context: other\n" CLUSTER("k", "https://h") CONTEXT("c", "k", "u")
+                 USER("u", "token: second"));
+    assert_int_equal(load(rig, NULL), 0);
+    assert_string_equal(rig->access.token, "first");
+    assert_string_equal(rig->access.server, "https://h");
 
     /* those that are not there, and empty names, are passed over */
-    (void)snprintf(paths, sizeof(paths), ":%s/none:%.400s:", rig.folder, rig.paths);
-    assert_int_equal(sl_kubeconfig_load(paths, NULL, &rig.arena, &rig.access, &rig.err), 0);
-    assert_string_equal(rig.access.token, "first");
-    end(&rig);
+    (void)snprintf(paths, sizeof(paths), ":%s/none:%.400s:", rig->folder, rig->paths);
+    assert_int_equal(sl_kubeconfig_load(paths, NULL, &rig->arena, &rig->access, &rig->err), 0);
+    assert_string_equal(rig->access.token, "first");
 }
 
-static void a_plugins_command_arguments_and_environment_are_taken(void **state)
+TEST_ON(struct rig *rig, a_plugins_command_arguments_and_environment_are_taken)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    add(&rig, WITH_USER("exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: ./aws, "
-                        "args: [eks, get-token, \"\"], env: [{name: A, value: b=c}, {name: D}], "
-                        "interactiveMode: IfAvailable, provideClusterInfo: true, "
-                        "installHint: brew}"));
+    add(rig, WITH_USER("exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: ./aws, "
+                       "args: [eks, get-token, \"\"], env: [{name: A, value: b=c}, {name: D}], "
+                       "interactiveMode: IfAvailable, provideClusterInfo: true, "
+                       "installHint: brew}"));
 
-    assert_int_equal(load(&rig, NULL), 0);
+    assert_int_equal(load(rig, NULL), 0);
 
-    const struct sl_kube_exec *exec = &rig.access.exec;
+    const struct sl_kube_exec *exec = &rig->access.exec;
     assert_string_equal(exec->api_version, "client.authentication.k8s.io/v1beta1");
-    assert_path(&rig, exec->command, "./aws");
+    assert_path(rig, exec->command, "./aws");
     assert_string_equal(exec->args[0], "eks");
     assert_string_equal(exec->args[1], "get-token");
     assert_string_equal(exec->args[2], "");
@@ -199,22 +174,17 @@ static void a_plugins_command_arguments_and_environment_are_taken(void **state)
     assert_string_equal(exec->env[1], "D=");
     assert_null(exec->env[2]);
     assert_true(exec->provide_cluster_info);
-    end(&rig);
 }
 
-static void a_plugins_bare_name_is_looked_up_in_the_path(void **state)
+TEST_ON(struct rig *rig, a_plugins_bare_name_is_looked_up_in_the_path)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    add(&rig, WITH_USER("exec: {apiVersion: client.authentication.k8s.io/v1, command: aws}"));
-    assert_int_equal(load(&rig, NULL), 0);
-    assert_string_equal(rig.access.exec.command, "aws");
-    assert_null(rig.access.exec.args[0]);
-    end(&rig);
+    add(rig, WITH_USER("exec: {apiVersion: client.authentication.k8s.io/v1, command: aws}"));
+    assert_int_equal(load(rig, NULL), 0);
+    assert_string_equal(rig->access.exec.command, "aws");
+    assert_null(rig->access.exec.args[0]);
 }
 
-static void what_is_wrong_is_said_with_its_place(void **state)
+TEST_ALONE(what_is_wrong_is_said_with_its_place)
 {
     static const struct {
         const char *text;
@@ -244,7 +214,6 @@ static void what_is_wrong_is_said_with_its_place(void **state)
                    "interactiveMode: Always}"),
          "interactiveMode"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct rig rig;
         start(&rig);
@@ -259,75 +228,46 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     }
 }
 
-static void a_file_that_is_not_there_is_an_error_that_names_it(void **state)
+TEST_ON(struct rig *rig, a_file_that_is_not_there_is_an_error_that_names_it)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    (void)snprintf(rig.paths, sizeof(rig.paths), "%s/none", rig.folder);
-    assert_int_equal(load(&rig, NULL), -1);
-    assert_int_equal(rig.err.code, SL_ERR_NOTFOUND);
-    assert_non_null(strstr(rig.err.message, rig.paths));
-    (void)snprintf(rig.paths, sizeof(rig.paths), "/nonexistent/a:/nonexistent/b");
-    assert_int_equal(load(&rig, NULL), -1);
-    assert_int_equal(rig.err.code, SL_ERR_NOTFOUND);
-    end(&rig);
+    (void)snprintf(rig->paths, sizeof(rig->paths), "%s/none", rig->folder);
+    assert_int_equal(load(rig, NULL), -1);
+    assert_int_equal(rig->err.code, SL_ERR_NOTFOUND);
+    assert_non_null(strstr(rig->err.message, rig->paths));
+    (void)snprintf(rig->paths, sizeof(rig->paths), "/nonexistent/a:/nonexistent/b");
+    assert_int_equal(load(rig, NULL), -1);
+    assert_int_equal(rig->err.code, SL_ERR_NOTFOUND);
 }
 
 /* ---- in a pod ---- */
 
-static void in_a_pod_the_service_account_is_taken(void **state)
+TEST_ON(struct rig *rig, in_a_pod_the_service_account_is_taken)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    write_to(&rig, "namespace", "gpu-system");
+    write_to(rig, "namespace", "gpu-system");
     assert_int_equal(
-        sl_kube_in_cluster(rig.folder, "10.96.0.1", "443", &rig.arena, &rig.access, &rig.err), 0);
-    assert_string_equal(rig.access.server, "https://10.96.0.1:443");
-    assert_string_equal(rig.access.namespace, "gpu-system");
-    assert_path(&rig, rig.access.token_file, "token");
-    assert_path(&rig, rig.access.ca_file, "ca.crt");
-    assert_true(rig.access.in_cluster);
+        sl_kube_in_cluster(rig->folder, "10.96.0.1", "443", &rig->arena, &rig->access, &rig->err),
+        0);
+    assert_string_equal(rig->access.server, "https://10.96.0.1:443");
+    assert_string_equal(rig->access.namespace, "gpu-system");
+    assert_path(rig, rig->access.token_file, "token");
+    assert_path(rig, rig->access.ca_file, "ca.crt");
+    assert_true(rig->access.in_cluster);
 
     assert_int_equal(
-        sl_kube_in_cluster(rig.folder, "fd00::1", "443", &rig.arena, &rig.access, &rig.err), 0);
-    assert_string_equal(rig.access.server, "https://[fd00::1]:443");
-    end(&rig);
+        sl_kube_in_cluster(rig->folder, "fd00::1", "443", &rig->arena, &rig->access, &rig->err), 0);
+    assert_string_equal(rig->access.server, "https://[fd00::1]:443");
 }
 
-static void outside_a_pod_there_is_none(void **state)
+TEST_ON(struct rig *rig, outside_a_pod_there_is_none)
 {
-    struct rig rig;
-    (void)state;
-    start(&rig);
-    assert_int_equal(sl_kube_in_cluster(rig.folder, NULL, "443", &rig.arena, &rig.access, &rig.err),
+    assert_int_equal(
+        sl_kube_in_cluster(rig->folder, NULL, "443", &rig->arena, &rig->access, &rig->err), -1);
+    assert_int_equal(rig->err.code, SL_ERR_NOTFOUND);
+    assert_int_equal(sl_kube_in_cluster(rig->folder, "h", "", &rig->arena, &rig->access, &rig->err),
                      -1);
-    assert_int_equal(rig.err.code, SL_ERR_NOTFOUND);
-    assert_int_equal(sl_kube_in_cluster(rig.folder, "h", "", &rig.arena, &rig.access, &rig.err),
-                     -1);
-    assert_int_equal(rig.err.code, SL_ERR_NOTFOUND);
+    assert_int_equal(rig->err.code, SL_ERR_NOTFOUND);
     /* in one, but with its files gone */
-    assert_int_equal(sl_kube_in_cluster(rig.folder, "h", "1", &rig.arena, &rig.access, &rig.err),
-                     -1);
-    assert_non_null(strstr(rig.err.message, "namespace"));
-    end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_current_context_is_taken_unless_another_is_named),
-        cmocka_unit_test(data_is_decoded_and_files_are_relative_to_the_file_that_names_them),
-        cmocka_unit_test(a_clusters_manner_of_connection_is_taken),
-        cmocka_unit_test(json_is_yaml),
-        cmocka_unit_test(of_several_files_the_first_to_name_a_thing_wins),
-        cmocka_unit_test(a_plugins_command_arguments_and_environment_are_taken),
-        cmocka_unit_test(a_plugins_bare_name_is_looked_up_in_the_path),
-        cmocka_unit_test(what_is_wrong_is_said_with_its_place),
-        cmocka_unit_test(a_file_that_is_not_there_is_an_error_that_names_it),
-        cmocka_unit_test(in_a_pod_the_service_account_is_taken),
-        cmocka_unit_test(outside_a_pod_there_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(
+        sl_kube_in_cluster(rig->folder, "h", "1", &rig->arena, &rig->access, &rig->err), -1);
+    assert_non_null(strstr(rig->err.message, "namespace"));
 }

@@ -1,16 +1,12 @@
 /* Running a plugin: its time, and what it started. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "kube/access/plugin.h"
 
-static void a_plugin_without_an_answer_in_time_is_killed(void **state)
+TEST_THAT(a_plugin_without_an_answer_in_time_is_killed)
 {
     const char *argv[] = {"sh", "-c", "sleep 3600 & echo waiting >&2; wait", NULL};
     const char *envp[] = {"PATH=/usr/bin:/bin", NULL};
@@ -18,7 +14,6 @@ static void a_plugin_without_an_answer_in_time_is_killed(void **state)
     struct sl_buf out;
     struct sl_error err = {.code = SL_ERR_NONE};
     int stop[2];
-    (void)state;
     assert_int_equal(pipe(stop), 0);
     sl_buf_init(&out, 100);
 
@@ -30,7 +25,7 @@ static void a_plugin_without_an_answer_in_time_is_killed(void **state)
     sl_buf_free(&out);
 }
 
-static void output_of_any_length_up_to_the_maximum_comes_whole(void **state)
+TEST_THAT(output_of_any_length_up_to_the_maximum_comes_whole)
 {
     const char *argv[] = {"sh", "-c", "head -c 200000 /dev/zero; echo done >&2", NULL};
     const char *envp[] = {"PATH=/usr/bin:/bin", NULL};
@@ -38,7 +33,6 @@ static void output_of_any_length_up_to_the_maximum_comes_whole(void **state)
     struct sl_buf out;
     struct sl_error err = {.code = SL_ERR_NONE};
     int stop[2];
-    (void)state;
     assert_int_equal(pipe(stop), 0);
     sl_buf_init(&out, 200000);
 
@@ -49,13 +43,4 @@ static void output_of_any_length_up_to_the_maximum_comes_whole(void **state)
     (void)close(stop[0]);
     (void)close(stop[1]);
     sl_buf_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plugin_without_an_answer_in_time_is_killed),
-        cmocka_unit_test(output_of_any_length_up_to_the_maximum_comes_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

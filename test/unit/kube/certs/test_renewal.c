@@ -1,11 +1,6 @@
 /* Certificates over decades: whoever trusted the Secret up to a year ago trusts what is shown now.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 #include <gnutls/x509.h>
 #include <string.h>
 
@@ -63,12 +58,11 @@ static void renew(struct sl_cert_secret *secret, const struct sl_cert_wish *wish
     assert_true(until_s > now_s);
 }
 
-static void a_missing_certificate_is_made_and_kept(void **state)
+TEST_THAT(a_missing_certificate_is_made_and_kept)
 {
     struct sl_arena arena;
     struct sl_cert_secret secret = {.ca = NULL};
     enum sl_cert_change change = SL_CERT_KEPT;
-    (void)state;
     sl_arena_init(&arena, 1 << 20);
     renew(&secret, &server, start_s, &arena, &change);
     assert_int_equal(change, SL_CERT_MADE);
@@ -117,20 +111,18 @@ static void play_years(const struct sl_cert_wish *wish, const char *purpose, int
     sl_arena_free(&arena);
 }
 
-static void whoever_started_within_a_year_is_trusted_and_trusts(void **state)
+TEST_THAT(whoever_started_within_a_year_is_trusted_and_trusts)
 {
-    (void)state;
     play_years(&server, for_server, 30 * SL_DAY_S);
     play_years(&client, for_client, 31 * SL_DAY_S);
 }
 
-static void after_years_without_a_look_the_steps_still_lie_apart(void **state)
+TEST_THAT(after_years_without_a_look_the_steps_still_lie_apart)
 {
     struct sl_arena arena;
     struct sl_cert_secret secret = {.ca = NULL};
     enum sl_cert_change change = SL_CERT_KEPT;
     int64_t late_s = start_s + 3500 * SL_DAY_S;
-    (void)state;
     sl_arena_init(&arena, 1 << 20);
     renew(&secret, &server, start_s, &arena, &change);
     renew(&secret, &server, late_s, &arena, &change);
@@ -143,13 +135,12 @@ static void after_years_without_a_look_the_steps_still_lie_apart(void **state)
     sl_arena_free(&arena);
 }
 
-static void another_name_gets_a_certificate_and_the_old_one_stays_trusted(void **state)
+TEST_THAT(another_name_gets_a_certificate_and_the_old_one_stays_trusted)
 {
     struct sl_arena arena;
     struct sl_cert_secret secret = {.ca = NULL};
     struct sl_cert_wish other = client;
     enum sl_cert_change change = SL_CERT_KEPT;
-    (void)state;
     other.name = "other";
     sl_arena_init(&arena, 1 << 20);
     renew(&secret, &client, start_s, &arena, &change);
@@ -162,7 +153,7 @@ static void another_name_gets_a_certificate_and_the_old_one_stays_trusted(void *
     sl_arena_free(&arena);
 }
 
-static void what_is_no_certificate_is_told_and_left(void **state)
+TEST_THAT(what_is_no_certificate_is_told_and_left)
 {
     struct sl_arena arena;
     struct sl_error err = {.code = SL_ERR_NONE};
@@ -170,7 +161,6 @@ static void what_is_no_certificate_is_told_and_left(void **state)
     struct sl_cert_secret secret = {.crt = nothing};
     enum sl_cert_change change = SL_CERT_KEPT;
     int64_t until_s = 0;
-    (void)state;
     sl_arena_init(&arena, 1 << 20);
     assert_int_equal(sl_cert_renew(&secret, &server, start_s, &arena, &change, &until_s, &err), -1);
     assert_non_null(strstr(err.message, "tls.crt: expected a certificate in PEM"));
@@ -178,7 +168,7 @@ static void what_is_no_certificate_is_told_and_left(void **state)
     sl_arena_free(&arena);
 }
 
-static void a_long_name_of_a_service_is_no_obstacle(void **state)
+TEST_THAT(a_long_name_of_a_service_is_no_obstacle)
 {
     static const char name[] =
         "gpu-slices-of-a-cluster.a-namespace-with-quite-a-long-name-by-all-means.svc";
@@ -186,23 +176,9 @@ static void a_long_name_of_a_service_is_no_obstacle(void **state)
     struct sl_cert_secret secret = {.ca = NULL};
     const struct sl_cert_wish wish = {.authority = "sliced-ca", .dns = {name}};
     enum sl_cert_change change = SL_CERT_KEPT;
-    (void)state;
     sl_arena_init(&arena, 1 << 20);
     renew(&secret, &wish, start_s, &arena, &change);
     renew(&secret, &wish, start_s, &arena, &change);
     assert_int_equal(change, SL_CERT_KEPT);
     sl_arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missing_certificate_is_made_and_kept),
-        cmocka_unit_test(whoever_started_within_a_year_is_trusted_and_trusts),
-        cmocka_unit_test(after_years_without_a_look_the_steps_still_lie_apart),
-        cmocka_unit_test(another_name_gets_a_certificate_and_the_old_one_stays_trusted),
-        cmocka_unit_test(what_is_no_certificate_is_told_and_left),
-        cmocka_unit_test(a_long_name_of_a_service_is_no_obstacle),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* "sliced certs" against an API server: what it writes, when, and what it says of what it cannot.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,12 +65,11 @@ static char *stored(const struct fake_request *request)
     return text;
 }
 
-static void a_secret_is_made_where_there_is_none_and_then_left_alone(void **state)
+TEST_THAT(a_secret_is_made_where_there_is_none_and_then_left_alone)
 {
     struct rig rig;
     struct sl_cert_outcome out;
     struct sl_error err;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.method = "POST", .status = 201});
     assert_int_equal(keep(&rig, now_s, &out, &err), 0);
@@ -94,12 +88,11 @@ static void a_secret_is_made_where_there_is_none_and_then_left_alone(void **stat
     free(text);
 }
 
-static void a_change_is_for_the_version_that_was_read(void **state)
+TEST_THAT(a_change_is_for_the_version_that_was_read)
 {
     struct rig rig;
     struct sl_cert_outcome out;
     struct sl_error err;
-    (void)state;
     rig_start(&rig);
     /* someone else makes it in between */
     fake_api_add(rig.api, (struct fake_answer){.method = "GET", .status = 404, .times = 1});
@@ -123,7 +116,7 @@ static void a_change_is_for_the_version_that_was_read(void **state)
     free(text);
 }
 
-static void what_cannot_be_read_is_not_written(void **state)
+TEST_THAT(what_cannot_be_read_is_not_written)
 {
     static const struct {
         struct fake_answer answer;
@@ -137,7 +130,6 @@ static void what_cannot_be_read_is_not_written(void **state)
         {{.body = "{\"metadata\":{\"resourceVersion\":\"1\"},\"data\":{\"tls.crt\":\"?\"}}"},
          "tls.crt"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rig rig;
         struct sl_cert_outcome out;
@@ -153,12 +145,11 @@ static void what_cannot_be_read_is_not_written(void **state)
     }
 }
 
-static void a_secret_that_others_make_is_only_read(void **state)
+TEST_THAT(a_secret_that_others_make_is_only_read)
 {
     struct rig rig;
     struct sl_error err = {.code = SL_ERR_NONE};
     const char *ca = NULL;
-    (void)state;
     rig_start(&rig);
     assert_int_equal(sl_cert_secret_ca(&rig.asker, "sys", "ours", &ca, &err), -1);
     assert_non_null(strstr(err.message, "Secret sys/ours: it is not there; make it"));
@@ -171,15 +162,4 @@ static void a_secret_that_others_make_is_only_read(void **state)
     assert_int_equal(sl_cert_secret_ca(&rig.asker, "sys", "ours", &ca, &err), 0);
     assert_string_equal(ca, "ca");
     rig_stop(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_secret_is_made_where_there_is_none_and_then_left_alone),
-        cmocka_unit_test(a_change_is_for_the_version_that_was_read),
-        cmocka_unit_test(what_cannot_be_read_is_not_written),
-        cmocka_unit_test(a_secret_that_others_make_is_only_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,10 @@
 
 /* ---- plain calls ---- */
 
-static void an_answer_comes_with_its_status_and_body(void **state)
+TEST_THAT(an_answer_comes_with_its_status_and_body)
 {
     struct rig rig;
     struct pending pending = PENDING_INIT;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.path = "/api", .body = "{\"a\":1}"});
 
@@ -24,11 +23,10 @@ static void an_answer_comes_with_its_status_and_body(void **state)
     rig_end(&rig);
 }
 
-static void a_body_is_sent_with_its_type(void **state)
+TEST_THAT(a_body_is_sent_with_its_type)
 {
     static const char *const methods[] = {"POST", "PUT", "PATCH", "DELETE"};
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.status = 201});
     for (unsigned i = 0; i < 4; i++) {
@@ -46,10 +44,9 @@ static void a_body_is_sent_with_its_type(void **state)
     rig_end(&rig);
 }
 
-static void two_hundred_calls_need_one_connection(void **state)
+TEST_THAT(two_hundred_calls_need_one_connection)
 {
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.status = 200});
     for (int i = 0; i < 200; i++) {
@@ -61,10 +58,9 @@ static void two_hundred_calls_need_one_connection(void **state)
     rig_end(&rig);
 }
 
-static void a_refusal_has_the_servers_words(void **state)
+TEST_THAT(a_refusal_has_the_servers_words)
 {
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api,
                  (struct fake_answer){.status = 409,
@@ -82,12 +78,11 @@ static void a_refusal_has_the_servers_words(void **state)
     rig_end(&rig);
 }
 
-static void wrong_types_in_a_refusal_do_no_harm(void **state)
+TEST_THAT(wrong_types_in_a_refusal_do_no_harm)
 {
     static const char *const bodies[] = {"",   "null",  "[]",    "{\"message\":1,\"reason\":{}}",
                                          "{{", "\"x\"", "<html>"};
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
         fake_api_clear(rig.api);
@@ -102,11 +97,10 @@ static void wrong_types_in_a_refusal_do_no_harm(void **state)
     rig_end(&rig);
 }
 
-static void an_answer_may_be_as_long_as_the_maximum_and_no_longer(void **state)
+TEST_THAT(an_answer_may_be_as_long_as_the_maximum_and_no_longer)
 {
     struct rig rig;
     struct sl_reply reply;
-    (void)state;
     rig_start(&rig);
     sl_client_free(rig.client);
     rig.options.max_reply = 1000;
@@ -182,11 +176,10 @@ static struct sl_call_options watch(const char *path)
         .pending = PENDING_INIT                                                                    \
     }
 
-static void a_stream_cut_at_any_byte_is_told_so_and_never_told_twice(void **state)
+TEST_THAT(a_stream_cut_at_any_byte_is_told_so_and_never_told_twice)
 {
     static const char body[] = "{\"type\":\"ADDED\",\"object\":{}}\n";
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     for (size_t cut = 1; cut < sizeof(body) - 1; cut++) {
         struct stream stream = STREAM_INIT;
@@ -205,11 +198,10 @@ static void a_stream_cut_at_any_byte_is_told_so_and_never_told_twice(void **stat
     rig_end(&rig);
 }
 
-static void a_stream_that_was_not_begun_is_tried_again(void **state)
+TEST_THAT(a_stream_that_was_not_begun_is_tried_again)
 {
     struct rig rig;
     struct stream stream = STREAM_INIT;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.times = 2, .kind = FAKE_CLOSE});
     fake_api_add(rig.api, (struct fake_answer){.body = "abc", .piece = 1});
@@ -223,11 +215,10 @@ static void a_stream_that_was_not_begun_is_tried_again(void **state)
     rig_end(&rig);
 }
 
-static void a_receiver_that_gives_up_ends_its_stream(void **state)
+TEST_THAT(a_receiver_that_gives_up_ends_its_stream)
 {
     struct rig rig;
     struct stream stream = STREAM_INIT;
-    (void)state;
     rig_start(&rig);
     stream.fail_at = 3;
     fake_api_add(rig.api,
@@ -242,11 +233,10 @@ static void a_receiver_that_gives_up_ends_its_stream(void **state)
     rig_end(&rig);
 }
 
-static void the_refusal_of_a_stream_is_collected(void **state)
+TEST_THAT(the_refusal_of_a_stream_is_collected)
 {
     struct rig rig;
     struct stream stream = STREAM_INIT;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api,
                  (struct fake_answer){.status = 410,
@@ -261,12 +251,11 @@ static void the_refusal_of_a_stream_is_collected(void **state)
     rig_end(&rig);
 }
 
-static void a_silent_stream_is_ended(void **state)
+TEST_THAT(a_silent_stream_is_ended)
 {
     struct rig rig;
     struct stream stream = STREAM_INIT;
     struct sl_call_options call = watch("/watch");
-    (void)state;
     rig_start(&rig);
     call.silence_us = 3600000 * MS;
     fake_api_add(rig.api,
@@ -283,12 +272,11 @@ static void a_silent_stream_is_ended(void **state)
     rig_end(&rig);
 }
 
-static void a_slow_stream_is_not_silent(void **state)
+TEST_THAT(a_slow_stream_is_not_silent)
 {
     struct rig rig;
     struct stream stream = STREAM_INIT;
     struct sl_call_options call = watch("/watch");
-    (void)state;
     rig_start(&rig);
     call.silence_us = 3600000 * MS;
     stream.client = rig.client;
@@ -303,11 +291,10 @@ static void a_slow_stream_is_not_silent(void **state)
     rig_end(&rig);
 }
 
-static void streams_take_no_place_of_other_calls(void **state)
+TEST_THAT(streams_take_no_place_of_other_calls)
 {
     struct rig rig;
     struct stream stream[4] = {STREAM_INIT, STREAM_INIT, STREAM_INIT, STREAM_INIT};
-    (void)state;
     rig_start(&rig);
     sl_client_free(rig.client);
     rig.options.max_in_flight = 1;
@@ -327,24 +314,4 @@ static void streams_take_no_place_of_other_calls(void **state)
     for (int i = 0; i < 4; i++) {
         assert_int_equal(stream[i].pending.done, 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_comes_with_its_status_and_body),
-        cmocka_unit_test(a_body_is_sent_with_its_type),
-        cmocka_unit_test(two_hundred_calls_need_one_connection),
-        cmocka_unit_test(a_refusal_has_the_servers_words),
-        cmocka_unit_test(wrong_types_in_a_refusal_do_no_harm),
-        cmocka_unit_test(an_answer_may_be_as_long_as_the_maximum_and_no_longer),
-        cmocka_unit_test(a_stream_cut_at_any_byte_is_told_so_and_never_told_twice),
-        cmocka_unit_test(a_stream_that_was_not_begun_is_tried_again),
-        cmocka_unit_test(a_receiver_that_gives_up_ends_its_stream),
-        cmocka_unit_test(the_refusal_of_a_stream_is_collected),
-        cmocka_unit_test(a_silent_stream_is_ended),
-        cmocka_unit_test(a_slow_stream_is_not_silent),
-        cmocka_unit_test(streams_take_no_place_of_other_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

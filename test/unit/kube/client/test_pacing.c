@@ -1,18 +1,12 @@
 /* The token bucket and the backoff: arithmetic on given times. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "kube/client/pacing.h"
+#include "unit/test.h"
 
 #define S INT64_C(1000000)
 
-static void a_full_bucket_gives_its_burst_and_then_its_rate(void **state)
+TEST_THAT(a_full_bucket_gives_its_burst_and_then_its_rate)
 {
     struct sl_bucket bucket;
-    (void)state;
     sl_bucket_init(&bucket, 10, 3, 5 * S);
     for (int i = 0; i < 3; i++) {
         assert_true(sl_bucket_take(&bucket, 5 * S));
@@ -23,11 +17,10 @@ static void a_full_bucket_gives_its_burst_and_then_its_rate(void **state)
     assert_false(sl_bucket_take(&bucket, 5 * S + S / 10));
 }
 
-static void no_more_than_the_burst_is_saved_up(void **state)
+TEST_THAT(no_more_than_the_burst_is_saved_up)
 {
     struct sl_bucket bucket;
     int taken = 0;
-    (void)state;
     sl_bucket_init(&bucket, 100, 5, 0);
     while (sl_bucket_take(&bucket, 3600 * S)) {
         taken++;
@@ -35,10 +28,9 @@ static void no_more_than_the_burst_is_saved_up(void **state)
     assert_int_equal(taken, 5);
 }
 
-static void after_the_wait_there_is_a_token(void **state)
+TEST_THAT(after_the_wait_there_is_a_token)
 {
     static const double rates[] = {0.5, 1, 3, 7.7, 50, 999, 100000};
-    (void)state;
     for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
         struct sl_bucket bucket;
         int64_t now_us = 12345;
@@ -56,10 +48,9 @@ static void after_the_wait_there_is_a_token(void **state)
     }
 }
 
-static void no_rate_is_no_limit(void **state)
+TEST_THAT(no_rate_is_no_limit)
 {
     struct sl_bucket bucket;
-    (void)state;
     sl_bucket_init(&bucket, 0, 1, 0);
     for (int i = 0; i < 1000; i++) {
         assert_true(sl_bucket_take(&bucket, 0));
@@ -67,21 +58,19 @@ static void no_rate_is_no_limit(void **state)
     assert_int_equal(sl_bucket_wait_us(&bucket, 0), 0);
 }
 
-static void a_clock_that_stands_still_or_goes_back_gives_nothing(void **state)
+TEST_THAT(a_clock_that_stands_still_or_goes_back_gives_nothing)
 {
     struct sl_bucket bucket;
-    (void)state;
     sl_bucket_init(&bucket, 10, 1, 10 * S);
     assert_true(sl_bucket_take(&bucket, 10 * S));
     assert_false(sl_bucket_take(&bucket, 10 * S));
     assert_false(sl_bucket_take(&bucket, 9 * S));
 }
 
-static void backoff_doubles_from_base_to_max_within_half_and_all(void **state)
+TEST_THAT(backoff_doubles_from_base_to_max_within_half_and_all)
 {
     uint64_t random = 1;
     int64_t whole = 100;
-    (void)state;
     for (unsigned tries = 1; tries <= 70; tries++) {
         for (int i = 0; i < 50; i++) {
             int64_t delay = sl_backoff_us(tries, 100, 10000, sl_jitter(&random));
@@ -94,28 +83,13 @@ static void backoff_doubles_from_base_to_max_within_half_and_all(void **state)
 }
 
 /* The first outputs for seed 1234567, as the authors' splitmix64.c prints them. */
-static void jitter_is_splitmix64(void **state)
+TEST_THAT(jitter_is_splitmix64)
 {
     static const uint64_t expected[] = {UINT64_C(6457827717110365317),
                                         UINT64_C(3203168211198807973),
                                         UINT64_C(9817491932198370423)};
     uint64_t seed = 1234567;
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         assert_true(sl_jitter(&seed) == expected[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_bucket_gives_its_burst_and_then_its_rate),
-        cmocka_unit_test(no_more_than_the_burst_is_saved_up),
-        cmocka_unit_test(after_the_wait_there_is_a_token),
-        cmocka_unit_test(no_rate_is_no_limit),
-        cmocka_unit_test(a_clock_that_stands_still_or_goes_back_gives_nothing),
-        cmocka_unit_test(backoff_doubles_from_base_to_max_within_half_and_all),
-        cmocka_unit_test(jitter_is_splitmix64),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

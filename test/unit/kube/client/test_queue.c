@@ -41,7 +41,7 @@ static uint16_t fill_listener(int *listener, int plug[PLUGS])
 }
 
 /* libcurl closes a connection that is still being made without a word. */
-static void sockets_that_were_closed_leave_the_table(void **state)
+TEST_THAT(sockets_that_were_closed_leave_the_table)
 {
     struct rig rig;
     struct sl_client_stats stats;
@@ -49,7 +49,6 @@ static void sockets_that_were_closed_leave_the_table(void **state)
     int plug[PLUGS];
     int taken[TRIES];
     char url[64];
-    (void)state;
     rig_start(&rig);
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", fill_listener(&listener, plug));
     rig.access.server = url;
@@ -121,13 +120,12 @@ static void ask_all(void *context)
     ask(letter->rig, "/aim", SL_CALL_LEASE, letter->pending);
 }
 
-static void leases_go_first_binds_next_events_last_under_a_rate_limit(void **state)
+TEST_THAT(leases_go_first_binds_next_events_last_under_a_rate_limit)
 {
     struct rig rig;
     struct order order = {.pending = PENDING_INIT};
     struct sl_client_stats stats;
     struct letter letter = {&rig, &order.pending};
-    (void)state;
     rig_start(&rig);
     rig.options.qps = 0.001; /* a call in 1,000 s */
     rig.options.burst = 1;
@@ -148,10 +146,9 @@ static void leases_go_first_binds_next_events_last_under_a_rate_limit(void **sta
 }
 
 /* Whatever a name holds, the path is the one that was asked for. */
-static void a_path_is_sent_as_it_is(void **state)
+TEST_THAT(a_path_is_sent_as_it_is)
 {
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.status = 200});
     assert_int_equal(rig_wait(&rig, rig_get("/pods/.././x")).status, 200);
@@ -159,12 +156,11 @@ static void a_path_is_sent_as_it_is(void **state)
     rig_end(&rig);
 }
 
-static void calls_wait_for_a_place_and_take_it_as_soon_as_it_is_free(void **state)
+TEST_THAT(calls_wait_for_a_place_and_take_it_as_soon_as_it_is_free)
 {
     enum { CALLS = 400 };
     struct rig rig;
     struct pending pending = PENDING_INIT;
-    (void)state;
     rig_start(&rig);
     rig.options.max_in_flight = 2;
     restart(&rig);
@@ -178,12 +174,11 @@ static void calls_wait_for_a_place_and_take_it_as_soon_as_it_is_free(void **stat
     rig_end(&rig);
 }
 
-static void hanging_calls_leave_a_place_for_binds(void **state)
+TEST_THAT(hanging_calls_leave_a_place_for_binds)
 {
     struct rig rig;
     struct pending hanging = PENDING_INIT;
     struct sl_client_stats stats;
-    (void)state;
     rig_start(&rig);
     rig.options.max_in_flight = HANGS + 1;
     restart(&rig);
@@ -205,13 +200,12 @@ static void hanging_calls_leave_a_place_for_binds(void **state)
 }
 
 /* A thousand bindings must not cost the leader its lease. */
-static void a_lease_waits_for_no_binding(void **state)
+TEST_THAT(a_lease_waits_for_no_binding)
 {
     struct rig rig;
     struct pending hanging = PENDING_INIT;
     struct sl_call_options lease = rig_get("/lease");
     struct sl_call_options bind = rig_post("/bind");
-    (void)state;
     rig_start(&rig);
     rig.options.max_in_flight = 2;
     rig.options.max_queued = 3;
@@ -232,14 +226,13 @@ static void a_lease_waits_for_no_binding(void **state)
     rig_end(&rig);
 }
 
-static void a_full_queue_refuses_but_not_calls_of_another_priority(void **state)
+TEST_THAT(a_full_queue_refuses_but_not_calls_of_another_priority)
 {
     struct rig rig;
     struct pending hanging = PENDING_INIT;
     struct sl_client_stats stats;
     struct sl_error err;
     struct sl_call_options call = rig_get("/hang");
-    (void)state;
     rig_start(&rig);
     rig.options.max_in_flight = 2;
     rig.options.max_queued = 3;
@@ -266,12 +259,11 @@ static void a_full_queue_refuses_but_not_calls_of_another_priority(void **state)
 
 /* ---- ends before time ---- */
 
-static void a_call_that_hangs_ends_by_its_time(void **state)
+TEST_THAT(a_call_that_hangs_ends_by_its_time)
 {
     struct rig rig;
     struct pending pending = PENDING_INIT;
     struct sl_call_options call = rig_get("/hang");
-    (void)state;
     rig_start(&rig);
     call.timeout_us = 3600000 * MS;
     call.max_tries = 2;
@@ -291,12 +283,11 @@ static void a_call_that_hangs_ends_by_its_time(void **state)
     rig_end(&rig);
 }
 
-static void half_a_body_ends_by_its_time(void **state)
+TEST_THAT(half_a_body_ends_by_its_time)
 {
     struct rig rig;
     struct pending pending = PENDING_INIT;
     struct sl_call_options call = rig_get("/slow");
-    (void)state;
     rig_start(&rig);
     call.timeout_us = 3600000 * MS;
     fake_api_add(rig.api, (struct fake_answer){
@@ -312,7 +303,7 @@ static void half_a_body_ends_by_its_time(void **state)
     rig_end(&rig);
 }
 
-static void a_call_is_cancelled_in_flight_in_the_queue_and_before_its_repetition(void **state)
+TEST_THAT(a_call_is_cancelled_in_flight_in_the_queue_and_before_its_repetition)
 {
     struct rig rig;
     struct pending flying = PENDING_INIT;
@@ -320,7 +311,6 @@ static void a_call_is_cancelled_in_flight_in_the_queue_and_before_its_repetition
     struct pending delayed = PENDING_INIT;
     struct sl_call_options call = rig_get("/hang");
     struct sl_call_options again = rig_get("/again");
-    (void)state;
     rig_start(&rig);
     rig.options.max_in_flight = 2;
     restart(&rig);
@@ -352,11 +342,10 @@ static void a_call_is_cancelled_in_flight_in_the_queue_and_before_its_repetition
     assert_int_equal(flying.done + queued.done + delayed.done, 3);
 }
 
-static void cancel_of_nothing_ends_nothing(void **state)
+TEST_THAT(cancel_of_nothing_ends_nothing)
 {
     struct rig rig;
     struct pending hanging = PENDING_INIT;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.path = "/hang", .kind = FAKE_HANG});
     fake_api_add(rig.api, (struct fake_answer){.path = "/bind"});
@@ -377,13 +366,12 @@ static void count_timer(void *context)
     (*(unsigned *)context)++;
 }
 
-static void stopping_ends_every_call_once_and_runs_every_timer(void **state)
+TEST_THAT(stopping_ends_every_call_once_and_runs_every_timer)
 {
     struct rig rig;
     struct pending pending = PENDING_INIT;
     struct sl_call_options again = rig_get("/again");
     unsigned timers = 0;
-    (void)state;
     rig_start(&rig);
     rig.options.max_in_flight = 4;
     restart(&rig);
@@ -428,11 +416,10 @@ static void next_of_chain(void *context, const struct sl_reply *reply)
     }
 }
 
-static void an_answer_may_lead_to_the_next_call(void **state)
+TEST_THAT(an_answer_may_lead_to_the_next_call)
 {
     struct rig rig;
     struct chain chain = {.pending = PENDING_INIT, .rig = &rig, .left = 300};
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.status = 200});
     next_of_chain(&chain, NULL);
@@ -441,11 +428,10 @@ static void an_answer_may_lead_to_the_next_call(void **state)
     rig_end(&rig);
 }
 
-static void a_callback_at_the_stop_may_call_and_is_refused(void **state)
+TEST_THAT(a_callback_at_the_stop_may_call_and_is_refused)
 {
     struct rig rig;
     struct chain chain = {.pending = PENDING_INIT, .rig = &rig, .left = 100};
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.kind = FAKE_HANG});
     next_of_chain(&chain, NULL);
@@ -470,11 +456,10 @@ static void tick(void *context)
     (void)sl_client_after(ticks->rig->client, 0, tick, ticks);
 }
 
-static void a_timer_that_sets_itself_anew_lets_calls_through(void **state)
+TEST_THAT(a_timer_that_sets_itself_anew_lets_calls_through)
 {
     struct rig rig;
     struct ticks ticks = {.pending = PENDING_INIT, .rig = &rig};
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.status = 200});
     assert_int_equal(sl_client_after(rig.client, 0, tick, &ticks), 0);
@@ -515,12 +500,11 @@ static void *call_much(void *context)
     return NULL;
 }
 
-static void sixteen_threads_at_once_get_each_answer_once(void **state)
+TEST_THAT(sixteen_threads_at_once_get_each_answer_once)
 {
     struct rig rig;
     struct caller caller[THREADS];
     pthread_t thread[THREADS];
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api,
                  (struct fake_answer){.path = "/bad", .times = BAD_TIMES, .kind = FAKE_CLOSE});
@@ -540,27 +524,4 @@ static void sixteen_threads_at_once_get_each_answer_once(void **state)
     }
     assert_int_equal(done, THREADS * (CALLS_EACH - CALLS_EACH / 5));
     fake_api_stop(rig.api);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sockets_that_were_closed_leave_the_table),
-        cmocka_unit_test(leases_go_first_binds_next_events_last_under_a_rate_limit),
-        cmocka_unit_test(a_path_is_sent_as_it_is),
-        cmocka_unit_test(calls_wait_for_a_place_and_take_it_as_soon_as_it_is_free),
-        cmocka_unit_test(hanging_calls_leave_a_place_for_binds),
-        cmocka_unit_test(a_lease_waits_for_no_binding),
-        cmocka_unit_test(a_full_queue_refuses_but_not_calls_of_another_priority),
-        cmocka_unit_test(a_call_that_hangs_ends_by_its_time),
-        cmocka_unit_test(half_a_body_ends_by_its_time),
-        cmocka_unit_test(a_call_is_cancelled_in_flight_in_the_queue_and_before_its_repetition),
-        cmocka_unit_test(cancel_of_nothing_ends_nothing),
-        cmocka_unit_test(stopping_ends_every_call_once_and_runs_every_timer),
-        cmocka_unit_test(an_answer_may_lead_to_the_next_call),
-        cmocka_unit_test(a_callback_at_the_stop_may_call_and_is_refused),
-        cmocka_unit_test(a_timer_that_sets_itself_anew_lets_calls_through),
-        cmocka_unit_test(sixteen_threads_at_once_get_each_answer_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

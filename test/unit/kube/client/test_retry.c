@@ -7,13 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+TEST_FIXTURE_OF(struct rig, rig_start, rig_end)
+
 /* ---- what is repeated ---- */
 
-static void what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done(void **state)
+TEST_ALONE(what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done)
 {
     static const enum fake_kind kinds[] = {FAKE_CLOSE, FAKE_HANG};
     struct rig rig;
-    (void)state;
     rig_start(&rig);
     for (unsigned i = 0; i < 2; i++) {
         struct pending pending = PENDING_INIT;
@@ -37,30 +38,26 @@ static void what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done(voi
 }
 
 /* libcurl by itself sends a request anew when a connection that it used before dies under it. */
-static void a_post_is_sent_once_on_a_connection_that_was_used_before(void **state)
+TEST_ON(struct rig *rig, a_post_is_sent_once_on_a_connection_that_was_used_before)
 {
     static const char *const methods[] = {"POST", "DELETE"};
-    struct rig rig;
-    (void)state;
-    rig_start(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.path = "/ok"});
-    fake_api_add(rig.api, (struct fake_answer){.path = "/bind", .kind = FAKE_CLOSE});
+    fake_api_add(rig->api, (struct fake_answer){.path = "/ok"});
+    fake_api_add(rig->api, (struct fake_answer){.path = "/bind", .kind = FAKE_CLOSE});
     for (int i = 0; i < 2; i++) {
         struct sl_call_options call = rig_post("/bind");
         call.method = methods[i];
         call.body.len = i == 0 ? call.body.len : 0;
-        assert_int_equal(rig_wait(&rig, rig_get("/ok")).status, 200);
+        assert_int_equal(rig_wait(rig, rig_get("/ok")).status, 200);
 
-        struct sl_reply reply = rig_wait(&rig, call);
+        struct sl_reply reply = rig_wait(rig, call);
 
         assert_int_equal(reply.status, 0);
         assert_true(reply.maybe_done);
-        assert_int_equal(fake_api_count(rig.api, methods[i], "/bind"), 1);
+        assert_int_equal(fake_api_count(rig->api, methods[i], "/bind"), 1);
     }
-    rig_end(&rig);
 }
 
-static void what_may_be_repeated_is_until_it_is_answered(void **state)
+TEST_ON(struct rig *rig, what_may_be_repeated_is_until_it_is_answered)
 {
     static const struct fake_answer bad[] = {{.kind = FAKE_CLOSE},
                                              {.status = 500},
@@ -69,148 +66,115 @@ static void what_may_be_repeated_is_until_it_is_answered(void **state)
                                              {.status = 504},
                                              {.status = 429},
                                              {.body = "{\"long\":1}", .cut = true, .cut_at = 4}};
-    struct rig rig;
-    (void)state;
-    rig_start(&rig);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct sl_call_options call = rig_post("/status");
         struct fake_answer answer = bad[i];
         call.method = "PATCH";
         call.repeatable = true;
         answer.times = 1;
-        fake_api_clear(rig.api);
-        fake_api_add(rig.api, answer);
-        fake_api_add(rig.api, (struct fake_answer){.status = 200});
+        fake_api_clear(rig->api);
+        fake_api_add(rig->api, answer);
+        fake_api_add(rig->api, (struct fake_answer){.status = 200});
 
-        assert_int_equal(rig_wait(&rig, call).status, 200);
+        assert_int_equal(rig_wait(rig, call).status, 200);
     }
-    assert_int_equal(fake_api_requests(rig.api), 2 * sizeof(bad) / sizeof(bad[0]));
-    for (unsigned i = 0; i < fake_api_requests(rig.api); i++) {
-        assert_string_equal(fake_api_request(rig.api, i)->body, "{\"kind\":\"Binding\"}");
+    assert_int_equal(fake_api_requests(rig->api), 2 * sizeof(bad) / sizeof(bad[0]));
+    for (unsigned i = 0; i < fake_api_requests(rig->api); i++) {
+        assert_string_equal(fake_api_request(rig->api, i)->body, "{\"kind\":\"Binding\"}");
     }
-    rig_end(&rig);
 }
 
-static void tries_are_bounded_and_the_last_answer_is_told(void **state)
+TEST_ON(struct rig *rig, tries_are_bounded_and_the_last_answer_is_told)
 {
-    struct rig rig;
     struct sl_client_stats stats;
     struct sl_call_options call = rig_get("/x");
-    (void)state;
-    rig_start(&rig);
     call.max_tries = 3;
-    fake_api_add(rig.api, (struct fake_answer){.status = 503});
+    fake_api_add(rig->api, (struct fake_answer){.status = 503});
 
-    assert_int_equal(rig_wait(&rig, call).status, 503);
+    assert_int_equal(rig_wait(rig, call).status, 503);
 
-    sl_client_stats(rig.client, &stats);
-    assert_int_equal(fake_api_requests(rig.api), 3);
+    sl_client_stats(rig->client, &stats);
+    assert_int_equal(fake_api_requests(rig->api), 3);
     assert_int_equal(stats.retries, 2);
     assert_int_equal(stats.failures, 1);
-    rig_end(&rig);
 }
 
-static void other_refusals_are_not_repeated(void **state)
+TEST_ON(struct rig *rig, other_refusals_are_not_repeated)
 {
     static const unsigned status[] = {400, 403, 404, 409, 410, 422};
-    struct rig rig;
     struct sl_call_options call = rig_get("/x");
-    (void)state;
-    rig_start(&rig);
     call.max_tries = 3;
     for (unsigned i = 0; i < sizeof(status) / sizeof(status[0]); i++) {
-        fake_api_clear(rig.api);
-        fake_api_add(rig.api, (struct fake_answer){.status = status[i]});
-        assert_int_equal(rig_wait(&rig, call).status, status[i]);
-        assert_int_equal(fake_api_requests(rig.api), i + 1);
+        fake_api_clear(rig->api);
+        fake_api_add(rig->api, (struct fake_answer){.status = status[i]});
+        assert_int_equal(rig_wait(rig, call).status, status[i]);
+        assert_int_equal(fake_api_requests(rig->api), i + 1);
     }
-    rig_end(&rig);
 }
 
-static void a_server_error_of_what_may_not_be_repeated_is_told(void **state)
+TEST_ON(struct rig *rig, a_server_error_of_what_may_not_be_repeated_is_told)
 {
-    struct rig rig;
-    (void)state;
-    rig_start(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.status = 500});
-    assert_int_equal(rig_wait(&rig, rig_post("/bind")).status, 500);
-    assert_int_equal(fake_api_requests(rig.api), 1);
-    rig_end(&rig);
+    fake_api_add(rig->api, (struct fake_answer){.status = 500});
+    assert_int_equal(rig_wait(rig, rig_post("/bind")).status, 500);
+    assert_int_equal(fake_api_requests(rig->api), 1);
 }
 
-static void a_call_that_was_not_sent_is_not_maybe_done_and_is_tried_again(void **state)
+TEST_ON(struct rig *rig, a_call_that_was_not_sent_is_not_maybe_done_and_is_tried_again)
 {
-    struct rig rig;
-    (void)state;
-    rig_start(&rig);
-    sl_client_free(rig.client);
-    rig.access.server = "http://127.0.0.1:1";
-    rig_start_client(&rig);
+    sl_client_free(rig->client);
+    rig->access.server = "http://127.0.0.1:1";
+    rig_start_client(rig);
     struct sl_client_stats stats;
 
-    struct sl_reply reply = rig_wait(&rig, rig_post("/bind"));
+    struct sl_reply reply = rig_wait(rig, rig_post("/bind"));
 
-    sl_client_stats(rig.client, &stats);
+    sl_client_stats(rig->client, &stats);
     assert_int_equal(reply.status, 0);
     assert_false(reply.maybe_done);
     assert_int_equal(stats.retries, 2);
-    rig_end(&rig);
 }
 
-static void maybe_done_of_an_earlier_try_is_not_forgotten(void **state)
+TEST_ON(struct rig *rig, maybe_done_of_an_earlier_try_is_not_forgotten)
 {
-    struct rig rig;
     struct sl_call_options call = rig_post("/x");
-    (void)state;
-    rig_start(&rig);
     call.repeatable = true;
     call.max_tries = 2;
-    fake_api_add(rig.api, (struct fake_answer){.times = 1, .kind = FAKE_CLOSE});
-    fake_api_add(rig.api, (struct fake_answer){.status = 409});
+    fake_api_add(rig->api, (struct fake_answer){.times = 1, .kind = FAKE_CLOSE});
+    fake_api_add(rig->api, (struct fake_answer){.status = 409});
 
-    struct sl_reply reply = rig_wait(&rig, call);
+    struct sl_reply reply = rig_wait(rig, call);
 
     assert_int_equal(reply.status, 409);
     assert_true(reply.maybe_done);
-    rig_end(&rig);
 }
 
-static void retry_after_is_waited_for_even_by_what_may_not_be_repeated(void **state)
+TEST_ON(struct rig *rig, retry_after_is_waited_for_even_by_what_may_not_be_repeated)
 {
-    struct rig rig;
-    (void)state;
-    rig_start(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.times = 1, .status = 429, .retry_after = "1"});
-    fake_api_add(rig.api, (struct fake_answer){.status = 201});
+    fake_api_add(rig->api, (struct fake_answer){.times = 1, .status = 429, .retry_after = "1"});
+    fake_api_add(rig->api, (struct fake_answer){.status = 201});
 
-    struct sl_reply reply = rig_wait(&rig, rig_post("/bind"));
+    struct sl_reply reply = rig_wait(rig, rig_post("/bind"));
 
     assert_int_equal(reply.status, 201);
-    assert_int_equal(fake_api_requests(rig.api), 2);
-    assert_true(fake_api_request(rig.api, 1)->at_us - fake_api_request(rig.api, 0)->at_us >=
+    assert_int_equal(fake_api_requests(rig->api), 2);
+    assert_true(fake_api_request(rig->api, 1)->at_us - fake_api_request(rig->api, 0)->at_us >=
                 1000 * MS);
-    rig_end(&rig);
 }
 
-static void a_retry_after_of_many_minutes_is_the_callers_to_wait(void **state)
+TEST_ON(struct rig *rig, a_retry_after_of_many_minutes_is_the_callers_to_wait)
 {
-    struct rig rig;
-    (void)state;
-    rig_start(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.status = 429, .retry_after = "600"});
-    struct sl_reply reply = rig_wait(&rig, rig_post("/bind"));
+    fake_api_add(rig->api, (struct fake_answer){.status = 429, .retry_after = "600"});
+    struct sl_reply reply = rig_wait(rig, rig_post("/bind"));
     assert_int_equal(reply.status, 429);
     assert_int_equal(reply.retry_after_us, 600000 * MS);
-    assert_int_equal(fake_api_requests(rig.api), 1);
-    rig_end(&rig);
+    assert_int_equal(fake_api_requests(rig->api), 1);
 }
 
-static void a_storm_of_429_is_weathered(void **state)
+TEST_ALONE(a_storm_of_429_is_weathered)
 {
     enum { CALLS = 50 };
     struct rig rig;
     struct pending pending = PENDING_INIT;
-    (void)state;
     rig_start(&rig);
     fake_api_add(rig.api, (struct fake_answer){.times = CALLS, .status = 429});
     fake_api_add(rig.api, (struct fake_answer){.status = 201});
@@ -227,11 +191,10 @@ static void a_storm_of_429_is_weathered(void **state)
 
 /* ---- credentials ---- */
 
-static void after_401_the_token_file_is_read_anew(void **state)
+TEST_ALONE(after_401_the_token_file_is_read_anew)
 {
     char path[] = "/tmp/sliced-token-XXXXXX";
     struct rig rig;
-    (void)state;
     int file = mkstemp(path);
     assert_true(file >= 0 && write(file, "old\n", 4) == 4);
     rig_start(&rig);
@@ -255,33 +218,25 @@ static void after_401_the_token_file_is_read_anew(void **state)
     (void)unlink(path);
 }
 
-static void a_second_401_is_the_answer(void **state)
+TEST_ON(struct rig *rig, a_second_401_is_the_answer)
 {
-    struct rig rig;
-    (void)state;
-    rig_start(&rig);
-    sl_client_free(rig.client);
-    rig.access.token = "bad";
-    rig_start_client(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.status = 401});
-    assert_int_equal(rig_wait(&rig, rig_get("/a")).status, 401);
-    assert_int_equal(fake_api_requests(rig.api), 2);
-    rig_end(&rig);
+    sl_client_free(rig->client);
+    rig->access.token = "bad";
+    rig_start_client(rig);
+    fake_api_add(rig->api, (struct fake_answer){.status = 401});
+    assert_int_equal(rig_wait(rig, rig_get("/a")).status, 401);
+    assert_int_equal(fake_api_requests(rig->api), 2);
 }
 
-static void without_credentials_a_call_is_not_sent(void **state)
+TEST_ON(struct rig *rig, without_credentials_a_call_is_not_sent)
 {
-    struct rig rig;
-    (void)state;
-    rig_start(&rig);
-    sl_client_free(rig.client);
-    rig.access.token_file = "/nonexistent/token";
-    rig_start_client(&rig);
-    struct sl_reply reply = rig_wait(&rig, rig_get("/a"));
+    sl_client_free(rig->client);
+    rig->access.token_file = "/nonexistent/token";
+    rig_start_client(rig);
+    struct sl_reply reply = rig_wait(rig, rig_get("/a"));
     assert_int_equal(reply.status, 0);
     assert_non_null(strstr(reply.err.message, "/nonexistent/token"));
-    assert_int_equal(fake_api_requests(rig.api), 0);
-    rig_end(&rig);
+    assert_int_equal(fake_api_requests(rig->api), 0);
 }
 
 /* A plugin that answers when a file is there. */
@@ -304,7 +259,7 @@ static void let_plugin_go(void *context)
     write_file(context, "");
 }
 
-static void calls_wait_for_a_plugin_while_the_clients_thread_goes_on(void **state)
+TEST_ALONE(calls_wait_for_a_plugin_while_the_clients_thread_goes_on)
 {
     enum { CALLS = 10 };
     char script[] = "/tmp/sliced-plugin-XXXXXX";
@@ -315,7 +270,6 @@ static void calls_wait_for_a_plugin_while_the_clients_thread_goes_on(void **stat
     struct rig rig;
     struct pending pending = PENDING_INIT;
     struct stat ran;
-    (void)state;
     int file = mkstemp(script);
     assert_true(file >= 0);
     (void)close(file);
@@ -350,41 +304,14 @@ static void calls_wait_for_a_plugin_while_the_clients_thread_goes_on(void **stat
 }
 
 /* The tls_server_name is for certificates; over plain HTTP it shows what is sent where. */
-static void another_server_name_changes_neither_the_address_nor_the_host_header(void **state)
+TEST_ON(struct rig *rig, another_server_name_changes_neither_the_address_nor_the_host_header)
 {
-    struct rig rig;
-    (void)state;
-    rig_start(&rig);
-    sl_client_free(rig.client);
-    rig.access.tls_server_name = "kubernetes.default";
-    rig_start_client(&rig);
-    fake_api_add(rig.api, (struct fake_answer){.status = 200});
-    assert_int_equal(rig_wait(&rig, rig_get("/api?x=1")).status, 200);
-    assert_string_equal(fake_api_request(rig.api, 0)->path, "/api?x=1");
-    assert_string_equal(fake_api_request(rig.api, 0)->host,
-                        fake_api_url(rig.api) + sizeof("http://") - 1);
-    rig_end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_may_not_be_repeated_is_sent_once_when_it_may_have_been_done),
-        cmocka_unit_test(a_post_is_sent_once_on_a_connection_that_was_used_before),
-        cmocka_unit_test(what_may_be_repeated_is_until_it_is_answered),
-        cmocka_unit_test(tries_are_bounded_and_the_last_answer_is_told),
-        cmocka_unit_test(other_refusals_are_not_repeated),
-        cmocka_unit_test(a_server_error_of_what_may_not_be_repeated_is_told),
-        cmocka_unit_test(a_call_that_was_not_sent_is_not_maybe_done_and_is_tried_again),
-        cmocka_unit_test(maybe_done_of_an_earlier_try_is_not_forgotten),
-        cmocka_unit_test(retry_after_is_waited_for_even_by_what_may_not_be_repeated),
-        cmocka_unit_test(a_retry_after_of_many_minutes_is_the_callers_to_wait),
-        cmocka_unit_test(a_storm_of_429_is_weathered),
-        cmocka_unit_test(after_401_the_token_file_is_read_anew),
-        cmocka_unit_test(a_second_401_is_the_answer),
-        cmocka_unit_test(without_credentials_a_call_is_not_sent),
-        cmocka_unit_test(calls_wait_for_a_plugin_while_the_clients_thread_goes_on),
-        cmocka_unit_test(another_server_name_changes_neither_the_address_nor_the_host_header),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    sl_client_free(rig->client);
+    rig->access.tls_server_name = "kubernetes.default";
+    rig_start_client(rig);
+    fake_api_add(rig->api, (struct fake_answer){.status = 200});
+    assert_int_equal(rig_wait(rig, rig_get("/api?x=1")).status, 200);
+    assert_string_equal(fake_api_request(rig->api, 0)->path, "/api?x=1");
+    assert_string_equal(fake_api_request(rig->api, 0)->host,
+                        fake_api_url(rig->api) + sizeof("http://") - 1);
 }

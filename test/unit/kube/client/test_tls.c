@@ -109,10 +109,13 @@ static void assert_refused(struct scene *scene, const char *why)
 
 /* ---- whom it trusts ---- */
 
-static void a_server_of_the_given_authority_is_trusted(void **state)
+TEST_PROGRAM(make_authorities, free_authorities)
+
+TEST_FIXTURE_OF(struct scene, NULL, end)
+
+TEST_ALONE(a_server_of_the_given_authority_is_trusted)
 {
     struct scene scene;
-    (void)state;
     for (int from_file = 0; from_file < 2; from_file++) {
         begin(&scene);
         if (from_file == 1) {
@@ -126,10 +129,9 @@ static void a_server_of_the_given_authority_is_trusted(void **state)
     }
 }
 
-static void a_server_of_another_authority_is_refused(void **state)
+TEST_ALONE(a_server_of_another_authority_is_refused)
 {
     struct scene scene;
-    (void)state;
     for (int from_file = 0; from_file < 2; from_file++) {
         begin(&scene);
         if (from_file == 1) {
@@ -143,110 +145,85 @@ static void a_server_of_another_authority_is_refused(void **state)
     }
 }
 
-static void without_an_authority_only_the_systems_are_trusted(void **state)
+TEST_ON(struct scene *scene, without_an_authority_only_the_systems_are_trusted)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    rig_start_client(&scene.rig);
-    assert_refused(&scene, "certificate");
-    end(&scene);
+    begin(scene);
+    rig_start_client(&scene->rig);
+    assert_refused(scene, "certificate");
 }
 
-static void who_does_not_verify_trusts_all(void **state)
+TEST_ON(struct scene *scene, who_does_not_verify_trusts_all)
 {
-    struct scene scene;
-    (void)state;
-    begin_with(&scene, cert_make("server", &g.ca, "elsewhere.example", DAY_S));
-    scene.rig.access.ca_data = cert_str(&g.other.crt_pem);
-    scene.rig.access.insecure = true;
-    rig_start_client(&scene.rig);
-    assert_trusted(&scene);
-    end(&scene);
+    begin_with(scene, cert_make("server", &g.ca, "elsewhere.example", DAY_S));
+    scene->rig.access.ca_data = cert_str(&g.other.crt_pem);
+    scene->rig.access.insecure = true;
+    rig_start_client(&scene->rig);
+    assert_trusted(scene);
 }
 
-static void a_certificate_for_another_name_is_refused(void **state)
+TEST_ON(struct scene *scene, a_certificate_for_another_name_is_refused)
 {
-    struct scene scene;
-    (void)state;
-    begin_with(&scene, cert_make("127.0.0.1", &g.ca, "elsewhere.example", DAY_S));
-    scene.rig.access.ca_data = cert_str(&g.ca.crt_pem);
-    rig_start_client(&scene.rig);
-    assert_refused(&scene, "127.0.0.1");
-    end(&scene);
+    begin_with(scene, cert_make("127.0.0.1", &g.ca, "elsewhere.example", DAY_S));
+    scene->rig.access.ca_data = cert_str(&g.ca.crt_pem);
+    rig_start_client(&scene->rig);
+    assert_refused(scene, "127.0.0.1");
 }
 
-static void a_certificate_that_has_ended_is_refused(void **state)
+TEST_ON(struct scene *scene, a_certificate_that_has_ended_is_refused)
 {
-    struct scene scene;
-    (void)state;
-    begin_with(&scene, cert_make("server", &g.ca, NULL, -DAY_S));
-    scene.rig.access.ca_data = cert_str(&g.ca.crt_pem);
-    rig_start_client(&scene.rig);
-    assert_refused(&scene, "expired");
-    end(&scene);
+    begin_with(scene, cert_make("server", &g.ca, NULL, -DAY_S));
+    scene->rig.access.ca_data = cert_str(&g.ca.crt_pem);
+    rig_start_client(&scene->rig);
+    assert_refused(scene, "expired");
 }
 
-static void an_authority_rotated_in_place_is_taken_with_the_next_connection(void **state)
+TEST_ON(struct scene *scene, an_authority_rotated_in_place_is_taken_with_the_next_connection)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.rig.access.ca_file = put(&scene, "ca.crt", &g.other.crt_pem);
-    rig_start_client(&scene.rig);
-    assert_refused(&scene, "certificate");
-    (void)put(&scene, "ca.crt", &g.ca.crt_pem);
-    assert_trusted(&scene);
-    end(&scene);
+    begin(scene);
+    scene->rig.access.ca_file = put(scene, "ca.crt", &g.other.crt_pem);
+    rig_start_client(&scene->rig);
+    assert_refused(scene, "certificate");
+    (void)put(scene, "ca.crt", &g.ca.crt_pem);
+    assert_trusted(scene);
 }
 
-static void an_authoritys_file_that_is_not_there_is_told_of(void **state)
+TEST_ON(struct scene *scene, an_authoritys_file_that_is_not_there_is_told_of)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.rig.access.ca_file = "/nonexistent/ca.crt";
-    rig_start_client(&scene.rig);
-    assert_refused(&scene, "/nonexistent/ca.crt");
-    end(&scene);
+    begin(scene);
+    scene->rig.access.ca_file = "/nonexistent/ca.crt";
+    rig_start_client(&scene->rig);
+    assert_refused(scene, "/nonexistent/ca.crt");
 }
 
 /* ---- another server name ---- */
 
-static void another_server_name_is_asked_for_and_checked(void **state)
+TEST_ON(struct scene *scene, another_server_name_is_asked_for_and_checked)
 {
-    struct scene scene;
-    (void)state;
-    begin_with(&scene, cert_make("server", &g.ca, "kubernetes.default", DAY_S));
-    scene.rig.access.ca_data = cert_str(&g.ca.crt_pem);
-    scene.rig.access.tls_server_name = "kubernetes.default";
-    rig_start_client(&scene.rig);
-    assert_trusted(&scene);
-    const struct fake_request *request = fake_api_request(scene.rig.api, 0);
+    begin_with(scene, cert_make("server", &g.ca, "kubernetes.default", DAY_S));
+    scene->rig.access.ca_data = cert_str(&g.ca.crt_pem);
+    scene->rig.access.tls_server_name = "kubernetes.default";
+    rig_start_client(&scene->rig);
+    assert_trusted(scene);
+    const struct fake_request *request = fake_api_request(scene->rig.api, 0);
     assert_non_null(request->server_name);
     assert_string_equal(request->server_name, "kubernetes.default");
-    assert_string_equal(request->host, fake_api_url(scene.rig.api) + sizeof("https://") - 1);
-    end(&scene);
+    assert_string_equal(request->host, fake_api_url(scene->rig.api) + sizeof("https://") - 1);
 }
 
-static void a_certificate_without_the_server_name_is_refused(void **state)
+TEST_ON(struct scene *scene, a_certificate_without_the_server_name_is_refused)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene); /* for the address */
-    scene.rig.access.ca_data = cert_str(&g.ca.crt_pem);
-    scene.rig.access.tls_server_name = "kubernetes.default";
-    rig_start_client(&scene.rig);
-    assert_refused(&scene, "kubernetes.default");
-    end(&scene);
+    begin(scene); /* for the address */
+    scene->rig.access.ca_data = cert_str(&g.ca.crt_pem);
+    scene->rig.access.tls_server_name = "kubernetes.default";
+    rig_start_client(&scene->rig);
+    assert_refused(scene, "kubernetes.default");
 }
 
 /* ---- who it says it is ---- */
 
-static void a_client_certificate_is_shown(void **state)
+TEST_ALONE(a_client_certificate_is_shown)
 {
     struct scene scene;
-    (void)state;
     for (int from_file = 0; from_file < 2; from_file++) {
         begin(&scene);
         struct sl_kube_access *access = &scene.rig.access;
@@ -266,47 +243,21 @@ static void a_client_certificate_is_shown(void **state)
     }
 }
 
-static void who_has_no_certificate_shows_none(void **state)
+TEST_ON(struct scene *scene, who_has_no_certificate_shows_none)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.rig.access.ca_data = cert_str(&g.ca.crt_pem);
-    rig_start_client(&scene.rig);
-    assert_trusted(&scene);
-    assert_null(fake_api_request(scene.rig.api, 0)->peer);
-    end(&scene);
+    begin(scene);
+    scene->rig.access.ca_data = cert_str(&g.ca.crt_pem);
+    rig_start_client(&scene->rig);
+    assert_trusted(scene);
+    assert_null(fake_api_request(scene->rig.api, 0)->peer);
 }
 
-static void a_key_of_another_certificate_is_told_of(void **state)
+TEST_ON(struct scene *scene, a_key_of_another_certificate_is_told_of)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.rig.access.ca_data = cert_str(&g.ca.crt_pem);
-    scene.rig.access.cert_data = cert_str(&g.client.crt_pem);
-    scene.rig.access.key_data = cert_str(&g.other.key_pem);
-    rig_start_client(&scene.rig);
-    assert_refused(&scene, "key");
-    end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_server_of_the_given_authority_is_trusted),
-        cmocka_unit_test(a_server_of_another_authority_is_refused),
-        cmocka_unit_test(without_an_authority_only_the_systems_are_trusted),
-        cmocka_unit_test(who_does_not_verify_trusts_all),
-        cmocka_unit_test(a_certificate_for_another_name_is_refused),
-        cmocka_unit_test(a_certificate_that_has_ended_is_refused),
-        cmocka_unit_test(an_authority_rotated_in_place_is_taken_with_the_next_connection),
-        cmocka_unit_test(an_authoritys_file_that_is_not_there_is_told_of),
-        cmocka_unit_test(another_server_name_is_asked_for_and_checked),
-        cmocka_unit_test(a_certificate_without_the_server_name_is_refused),
-        cmocka_unit_test(a_client_certificate_is_shown),
-        cmocka_unit_test(who_has_no_certificate_shows_none),
-        cmocka_unit_test(a_key_of_another_certificate_is_told_of),
-    };
-    return cmocka_run_group_tests(tests, make_authorities, free_authorities);
+    begin(scene);
+    scene->rig.access.ca_data = cert_str(&g.ca.crt_pem);
+    scene->rig.access.cert_data = cert_str(&g.client.crt_pem);
+    scene->rig.access.key_data = cert_str(&g.other.key_pem);
+    rig_start_client(&scene->rig);
+    assert_refused(scene, "key");
 }

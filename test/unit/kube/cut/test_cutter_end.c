@@ -18,49 +18,44 @@ static void begin_order(struct scene *scene)
     add(&scene->rig, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
 }
 
+TEST_FIXTURE_OF(struct scene, NULL, end)
+
 /* ---- races ---- */
 
-static void an_object_that_somebody_changed_meanwhile_is_read_again(void **state)
+TEST_ON(struct scene *scene, an_object_that_somebody_changed_meanwhile_is_read_again)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
-    add(&scene.rig, "PATCH", MAP_PATH, 409, SAYS("Conflict", "409"));
-    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF("  b: []\\n"));
-    add(&scene.rig, "PATCH", MAP_PATH, 200, "{}");
-    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene.rig, "PATCH", NODE_PATH, 409, SAYS("Conflict", "409"));
-    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
-    assert_end(&scene, SL_CUT_WRITTEN, "");
-    assert_non_null(strstr(sent(&scene, "PATCH", MAP_PATH), "  b: []"));
-    assert_int_equal(count(&scene, "PATCH", NODE_PATH), 2);
-    end(&scene);
+    begin(scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
+    add(&scene->rig, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
+    add(&scene->rig, "PATCH", MAP_PATH, 409, SAYS("Conflict", "409"));
+    add(&scene->rig, "GET", MAP_PATH, 200, FILE_OF("  b: []\\n"));
+    add(&scene->rig, "PATCH", MAP_PATH, 200, "{}");
+    add(&scene->rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene->rig, "PATCH", NODE_PATH, 409, SAYS("Conflict", "409"));
+    add(&scene->rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene->rig, "PATCH", NODE_PATH, 200, "{}");
+    assert_end(scene, SL_CUT_WRITTEN, "");
+    assert_non_null(strstr(sent(scene, "PATCH", MAP_PATH), "  b: []"));
+    assert_int_equal(count(scene, "PATCH", NODE_PATH), 2);
 }
 
-static void a_config_map_that_comes_or_goes_meanwhile_is_read_again(void **state)
+TEST_ON(struct scene *scene, a_config_map_that_comes_or_goes_meanwhile_is_read_again)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene.rig, "GET", MAP_PATH, 404, GONE);
-    add(&scene.rig, "POST", MAPS_PATH, 409, SAYS("AlreadyExists", "409"));
-    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
-    add(&scene.rig, "PATCH", MAP_PATH, 404, GONE);
-    add(&scene.rig, "GET", MAP_PATH, 404, GONE);
-    add(&scene.rig, "POST", MAPS_PATH, 201, "{}");
-    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
-    assert_end(&scene, SL_CUT_WRITTEN, "");
-    end(&scene);
+    begin(scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
+    add(&scene->rig, "GET", MAP_PATH, 404, GONE);
+    add(&scene->rig, "POST", MAPS_PATH, 409, SAYS("AlreadyExists", "409"));
+    add(&scene->rig, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
+    add(&scene->rig, "PATCH", MAP_PATH, 404, GONE);
+    add(&scene->rig, "GET", MAP_PATH, 404, GONE);
+    add(&scene->rig, "POST", MAPS_PATH, 201, "{}");
+    add(&scene->rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene->rig, "PATCH", NODE_PATH, 200, "{}");
+    assert_end(scene, SL_CUT_WRITTEN, "");
 }
 
-static void a_write_whose_answer_was_lost_is_looked_up(void **state)
+TEST_ALONE(a_write_whose_answer_was_lost_is_looked_up)
 {
     static const char written[] =
         NODE(GPUS, DEVICES ",\"sliced.dev/cut\":\"sliced-5c3d-1\"", ALLOCATABLE);
-    (void)state;
     for (int i = 0; i < 2; i++) { /* it was carried out, or was not */
         struct scene scene;
         begin_order(&scene);
@@ -78,7 +73,7 @@ static void a_write_whose_answer_was_lost_is_looked_up(void **state)
 
 /* ---- orders that must not be ---- */
 
-static void an_order_does_not_overtake_what_somebody_did_meanwhile(void **state)
+TEST_ALONE(an_order_does_not_overtake_what_somebody_did_meanwhile)
 {
     static const struct {
         const char *node;
@@ -95,7 +90,6 @@ static void an_order_does_not_overtake_what_somebody_did_meanwhile(void **state)
          "\"deletionTimestamp\":\"2026-11-21T12:00:00Z\"}}",
          "the node is being deleted"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin_order(&scene);
@@ -106,18 +100,15 @@ static void an_order_does_not_overtake_what_somebody_did_meanwhile(void **state)
     }
 }
 
-static void a_node_that_is_gone_takes_no_order(void **state)
+TEST_ON(struct scene *scene, a_node_that_is_gone_takes_no_order)
 {
-    struct scene scene;
-    (void)state;
-    begin_order(&scene);
-    add(&scene.rig, "GET", NODE_PATH, 404, GONE);
-    assert_end(&scene, SL_CUT_WRITE_MOOT, "the node is gone");
-    end(&scene);
+    begin_order(scene);
+    add(&scene->rig, "GET", NODE_PATH, 404, GONE);
+    assert_end(scene, SL_CUT_WRITE_MOOT, "the node is gone");
 }
 
 /* Nothing names an entry that may not be there. */
-static void without_its_entry_nothing_is_ordered(void **state)
+TEST_ALONE(without_its_entry_nothing_is_ordered)
 {
     static const struct {
         const char *map;
@@ -128,7 +119,6 @@ static void without_its_entry_nothing_is_ordered(void **state)
         {MAP(",\"data\":{\"config.yaml\":\"a: [\"}"), "the mig-manager's ConfigMap, config.yaml: "},
         {FILE_OF("  sliced-5c3d-1:\\n  - devices: all\\n"), "was rewritten by somebody"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
@@ -139,28 +129,24 @@ static void without_its_entry_nothing_is_ordered(void **state)
     }
 }
 
-static void what_cannot_be_ordered_is_refused_at_once(void **state)
+TEST_ON(struct scene *scene, what_cannot_be_ordered_is_refused_at_once)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    scene.run.n_cuts = 0;
-    assert_end(&scene, SL_CUT_WRITE_MOOT, "the cut names no GPU");
-    scene.run.n_cuts = 1;
-    scene.run.cut[0].instance[0].profile = 99;
-    assert_end(&scene, SL_CUT_WRITE_MOOT, "GPU 1 cannot be cut as planned");
-    scene.run.actuator = SL_ACTUATOR_NONE;
-    assert_end(&scene, SL_CUT_WRITE_MOOT, "nothing cuts the node's GPUs");
-    assert_int_equal(fake_api_requests(scene.rig.api), 0);
-    end(&scene);
+    begin(scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
+    scene->run.n_cuts = 0;
+    assert_end(scene, SL_CUT_WRITE_MOOT, "the cut names no GPU");
+    scene->run.n_cuts = 1;
+    scene->run.cut[0].instance[0].profile = 99;
+    assert_end(scene, SL_CUT_WRITE_MOOT, "GPU 1 cannot be cut as planned");
+    scene->run.actuator = SL_ACTUATOR_NONE;
+    assert_end(scene, SL_CUT_WRITE_MOOT, "nothing cuts the node's GPUs");
+    assert_int_equal(fake_api_requests(scene->rig.api), 0);
 }
 
 /* ---- refusals and failures of the API server ---- */
 
-static void a_refusal_of_the_api_server_is_told_in_its_words(void **state)
+TEST_ALONE(a_refusal_of_the_api_server_is_told_in_its_words)
 {
     struct scene scene;
-    (void)state;
     begin_order(&scene);
     add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
     add(&scene.rig, "PATCH", NODE_PATH, 403, SAYS("Forbidden", "403"));
@@ -174,109 +160,70 @@ static void a_refusal_of_the_api_server_is_told_in_its_words(void **state)
     end(&scene);
 }
 
-static void a_missing_namespace_is_not_waited_for(void **state)
+TEST_ON(struct scene *scene, a_missing_namespace_is_not_waited_for)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    fake_api_add(scene.rig.api, (struct fake_answer){.status = 404, .body = GONE});
-    assert_end(&scene, SL_CUT_WRITE_FAILED, "no NotFound");
-    assert_int_equal(count(&scene, "POST", MAPS_PATH), 3);
-    end(&scene);
+    begin(scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
+    fake_api_add(scene->rig.api, (struct fake_answer){.status = 404, .body = GONE});
+    assert_end(scene, SL_CUT_WRITE_FAILED, "no NotFound");
+    assert_int_equal(count(scene, "POST", MAPS_PATH), 3);
 }
 
-static void answers_that_are_no_such_object_are_asked_for_again(void **state)
+TEST_ON(struct scene *scene, answers_that_are_no_such_object_are_asked_for_again)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene.rig, "GET", MAP_PATH, 200, "{");
-    add(&scene.rig, "GET", MAP_PATH, 200, "{\"metadata\":[]}");
-    add(&scene.rig, "GET", MAP_PATH, 200, "{\"kind\":\"ConfigMap\"}");
-    add(&scene.rig, "GET", MAP_PATH, 500, "");
-    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
-    add(&scene.rig, "GET", NODE_PATH, 200, MAP(""));
-    add(&scene.rig, "GET", NODE_PATH, 200,
+    begin(scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
+    add(&scene->rig, "GET", MAP_PATH, 200, "{");
+    add(&scene->rig, "GET", MAP_PATH, 200, "{\"metadata\":[]}");
+    add(&scene->rig, "GET", MAP_PATH, 200, "{\"kind\":\"ConfigMap\"}");
+    add(&scene->rig, "GET", MAP_PATH, 500, "");
+    add(&scene->rig, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
+    add(&scene->rig, "GET", NODE_PATH, 200, MAP(""));
+    add(&scene->rig, "GET", NODE_PATH, 200,
         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n1\",\"uid\":\"u1\"}}");
-    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene.rig, "PATCH", NODE_PATH, 429, SAYS("TooManyRequests", "429"));
-    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
-    assert_end(&scene, SL_CUT_WRITTEN, "");
-    end(&scene);
+    add(&scene->rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene->rig, "PATCH", NODE_PATH, 429, SAYS("TooManyRequests", "429"));
+    add(&scene->rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene->rig, "PATCH", NODE_PATH, 200, "{}");
+    assert_end(scene, SL_CUT_WRITTEN, "");
 }
 
-static void an_order_without_an_answer_ends_as_unknown(void **state)
+TEST_ON(struct scene *scene, an_order_without_an_answer_ends_as_unknown)
 {
-    struct scene scene;
-    (void)state;
-    begin_order(&scene);
-    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene.rig, "PATCH", NODE_PATH, 504, SAYS("Timeout", "504"));
-    atomic_store(&scene.reign.leads, 1); /* not for a second try */
-    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
-    assert_end(&scene, SL_CUT_WRITE_UNKNOWN, "not the leader");
-    assert_int_equal(count(&scene, "PATCH", NODE_PATH), 1);
-    end(&scene);
+    begin_order(scene);
+    add(&scene->rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene->rig, "PATCH", NODE_PATH, 504, SAYS("Timeout", "504"));
+    atomic_store(&scene->reign.leads, 1); /* not for a second try */
+    add(&scene->rig, "GET", NODE_PATH, 200, PLAIN);
+    assert_end(scene, SL_CUT_WRITE_UNKNOWN, "not the leader");
+    assert_int_equal(count(scene, "PATCH", NODE_PATH), 1);
 }
 
-static void an_order_that_is_refused_after_one_without_an_answer_ends_as_unknown(void **state)
+TEST_ON(struct scene *scene, an_order_that_is_refused_after_one_without_an_answer_ends_as_unknown)
 {
-    struct scene scene;
-    (void)state;
-    begin_order(&scene);
-    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene.rig, "PATCH", NODE_PATH, 504, SAYS("Timeout", "504"));
-    add(&scene.rig, "GET", NODE_PATH, 200,
+    begin_order(scene);
+    add(&scene->rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene->rig, "PATCH", NODE_PATH, 504, SAYS("Timeout", "504"));
+    add(&scene->rig, "GET", NODE_PATH, 200,
         NODE(A100(",\"nvidia.com/mig.config\":\"by-hand\""), "", ""));
-    assert_end(&scene, SL_CUT_WRITE_UNKNOWN, "somebody has set nvidia.com/mig.config");
-    end(&scene);
+    assert_end(scene, SL_CUT_WRITE_UNKNOWN, "somebody has set nvidia.com/mig.config");
 }
 
-static void a_replica_that_does_not_lead_writes_nothing(void **state)
+TEST_ON(struct scene *scene, a_replica_that_does_not_lead_writes_nothing)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    atomic_store(&scene.reign.leads, 0);
-    add(&scene.rig, "GET", MAP_PATH, 404, GONE);
-    assert_end(&scene, SL_CUT_WRITE_FAILED, "not the leader");
-    assert_int_equal(count(&scene, "POST", MAPS_PATH), 0);
-    end(&scene);
+    begin(scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
+    atomic_store(&scene->reign.leads, 0);
+    add(&scene->rig, "GET", MAP_PATH, 404, GONE);
+    assert_end(scene, SL_CUT_WRITE_FAILED, "not the leader");
+    assert_int_equal(count(scene, "POST", MAPS_PATH), 0);
 }
 
-static void a_nudge_that_fails_keeps_nobody_waiting(void **state)
+TEST_ON(struct scene *scene, a_nudge_that_fails_keeps_nobody_waiting)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene.rig, "GET", MAP_PATH, 404, GONE);
-    add(&scene.rig, "POST", MAPS_PATH, 201, "{}");
-    fake_api_add(scene.rig.api,
+    begin(scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
+    add(&scene->rig, "GET", MAP_PATH, 404, GONE);
+    add(&scene->rig, "POST", MAPS_PATH, 201, "{}");
+    fake_api_add(scene->rig.api,
                  (struct fake_answer){.method = "GET", .path = PODS_PATH, .kind = FAKE_HANG});
-    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
-    assert_end(&scene, SL_CUT_WRITTEN, "");
-    end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_object_that_somebody_changed_meanwhile_is_read_again),
-        cmocka_unit_test(a_config_map_that_comes_or_goes_meanwhile_is_read_again),
-        cmocka_unit_test(a_write_whose_answer_was_lost_is_looked_up),
-        cmocka_unit_test(an_order_does_not_overtake_what_somebody_did_meanwhile),
-        cmocka_unit_test(a_node_that_is_gone_takes_no_order),
-        cmocka_unit_test(without_its_entry_nothing_is_ordered),
-        cmocka_unit_test(what_cannot_be_ordered_is_refused_at_once),
-        cmocka_unit_test(a_refusal_of_the_api_server_is_told_in_its_words),
-        cmocka_unit_test(a_missing_namespace_is_not_waited_for),
-        cmocka_unit_test(answers_that_are_no_such_object_are_asked_for_again),
-        cmocka_unit_test(an_order_without_an_answer_ends_as_unknown),
-        cmocka_unit_test(an_order_that_is_refused_after_one_without_an_answer_ends_as_unknown),
-        cmocka_unit_test(a_replica_that_does_not_lead_writes_nothing),
-        cmocka_unit_test(a_nudge_that_fails_keeps_nobody_waiting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    add(&scene->rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene->rig, "PATCH", NODE_PATH, 200, "{}");
+    assert_end(scene, SL_CUT_WRITTEN, "");
 }

@@ -38,101 +38,88 @@ static void begin_mps(struct scene *scene, const char *node)
     scene->run.cut[0] = (struct sl_cut){.device = 1, .n_sizes = 2, .slices = {{10, 4}, {40, 1}}};
 }
 
-static void it_is_announced_in_the_config_map_with_all_that_stays(void **state)
+TEST_FIXTURE_OF(struct scene, NULL, end)
+
+TEST_ON(struct scene *scene, it_is_announced_in_the_config_map_with_all_that_stays)
 {
     static const char other[] =
         "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n2\"}}";
-    struct scene scene;
-    (void)state;
-    begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    assert_int_equal(sl_store_put_node(scene.store, node_of(other, SL_ACTUATOR_NONE), NULL), 0);
-    add(&scene.rig, "GET", NOS_MAP_PATH, 200,
+    begin_mps(scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    assert_int_equal(sl_store_put_node(scene->store, node_of(other, SL_ACTUATOR_NONE), NULL), 0);
+    add(&scene->rig, "GET", NOS_MAP_PATH, 200,
         MAP(",\"data\":{\"n1-17\":\"nos'\",\"n1-sliced-77-2\":\"old\",\"sliced-78-2\":\"old\","
             "\"n2-sliced-79-2\":\"what n2 may go back to\",\"gone-sliced-79-2\":\"old\","
             "\"default\":\"x\"}"));
-    add(&scene.rig, "PATCH", NOS_MAP_PATH, 200, "{}");
-    add(&scene.rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
-    assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
+    add(&scene->rig, "PATCH", NOS_MAP_PATH, 200, "{}");
+    add(&scene->rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene->rig, "PATCH", NODE_PATH, 200, "{}");
+    assert_int_equal(whole(scene), SL_CUT_WRITTEN);
     assert_non_null(
-        strstr(sent(&scene, "PATCH", NOS_MAP_PATH),
+        strstr(sent(scene, "PATCH", NOS_MAP_PATH),
                "\"data\":{\"n1-sliced-5c3d-1\":" TEXT ",\"n1-sliced-5c3d-2\":" TEXT
                ",\"n1-sliced-5c3d-3\":" TEXT
                ",\"n1-sliced-77-2\":null,\"sliced-78-2\":null,\"gone-sliced-79-2\":null}"));
-    const char *node = sent(&scene, "PATCH", NODE_PATH);
+    const char *node = sent(scene, "PATCH", NODE_PATH);
     assert_null(strstr(node, "\"labels\""));
     assert_non_null(strstr(node, "\"sliced.dev/cut-before\":\"n1-17\""));
     assert_non_null(strstr(node, "\"sliced.dev/cut\":\"sliced-5c3d-1\""));
     assert_non_null(strstr(node, "\"sliced.dev/cut-devices\":\"[{\\\"index\\\":0,"));
-    end(&scene);
 }
 
 #define BEGUN NODE(SHARED LABEL("n1-17"), STATUS MARK("sliced-5c3d-1"), OFFERS)
 
-static void the_label_follows_with_the_next_attempt(void **state)
+TEST_ON(struct scene *scene, the_label_follows_with_the_next_attempt)
 {
-    struct scene scene;
-    (void)state;
-    begin_mps(&scene, BEGUN);
-    scene.run.announces = false;
-    (void)snprintf(scene.run.name, sizeof(scene.run.name), "sliced-5c3d-2");
-    add(&scene.rig, "GET", NOS_MAP_PATH, 200,
+    begin_mps(scene, BEGUN);
+    scene->run.announces = false;
+    (void)snprintf(scene->run.name, sizeof(scene->run.name), "sliced-5c3d-2");
+    add(&scene->rig, "GET", NOS_MAP_PATH, 200,
         MAP(",\"data\":{\"n1-sliced-5c3d-1\":" TEXT ",\"n1-sliced-5c3d-2\":" TEXT
             ",\"n1-sliced-5c3d-3\":" TEXT "}"));
-    add(&scene.rig, "GET", NODE_PATH, 200, BEGUN);
-    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
-    assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
-    assert_int_equal(count(&scene, "PATCH", NOS_MAP_PATH), 0);
-    const char *node = sent(&scene, "PATCH", NODE_PATH);
+    add(&scene->rig, "GET", NODE_PATH, 200, BEGUN);
+    add(&scene->rig, "PATCH", NODE_PATH, 200, "{}");
+    assert_int_equal(whole(scene), SL_CUT_WRITTEN);
+    assert_int_equal(count(scene, "PATCH", NOS_MAP_PATH), 0);
+    const char *node = sent(scene, "PATCH", NODE_PATH);
     assert_non_null(
         strstr(node, "\"labels\":{\"nvidia.com/device-plugin.config\":\"n1-sliced-5c3d-2\"}"));
     assert_non_null(strstr(node, "\"sliced.dev/cut\":\"sliced-5c3d-2\""));
     assert_null(strstr(node, "cut-devices"));
-    end(&scene);
 }
 
-static void what_is_in_use_by_now_is_not_taken_away(void **state)
+TEST_ON(struct scene *scene, what_is_in_use_by_now_is_not_taken_away)
 {
-    struct scene scene;
-    (void)state;
-    begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    add(&scene.rig, "GET", NOS_MAP_PATH, 404, SAYS("NotFound", "404"));
-    add(&scene.rig, "POST", "/api/v1/namespaces/nebuly-nvidia/configmaps", 201, "{}");
-    add(&scene.rig, "GET", NODE_PATH, 200,
+    begin_mps(scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene->rig, "GET", NOS_MAP_PATH, 404, SAYS("NotFound", "404"));
+    add(&scene->rig, "POST", "/api/v1/namespaces/nebuly-nvidia/configmaps", 201, "{}");
+    add(&scene->rig, "GET", NODE_PATH, 200,
         NODE(SHARED LABEL("n1-17"), "\"nos.nebuly.com/status-gpu-1-80gb-used\":\"1\"", OFFERS));
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
-    assert_string_equal(scene.outcome.text, "it would take away instances in use: "
-                                            "nos.nebuly.com/status-gpu-1-80gb-used is 1");
-    end(&scene);
+    assert_int_equal(whole(scene), SL_CUT_WRITE_MOOT);
+    assert_string_equal(scene->outcome.text, "it would take away instances in use: "
+                                             "nos.nebuly.com/status-gpu-1-80gb-used is 1");
 }
 
-static void a_label_that_somebody_has_set_stays(void **state)
+TEST_ON(struct scene *scene, a_label_that_somebody_has_set_stays)
 {
-    struct scene scene;
-    (void)state;
-    begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    add(&scene.rig, "GET", NOS_MAP_PATH, 200, MAP(""));
-    add(&scene.rig, "PATCH", NOS_MAP_PATH, 200, "{}");
-    add(&scene.rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-18"), STATUS, OFFERS));
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
-    assert_string_equal(scene.outcome.text,
+    begin_mps(scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene->rig, "GET", NOS_MAP_PATH, 200, MAP(""));
+    add(&scene->rig, "PATCH", NOS_MAP_PATH, 200, "{}");
+    add(&scene->rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-18"), STATUS, OFFERS));
+    assert_int_equal(whole(scene), SL_CUT_WRITE_MOOT);
+    assert_string_equal(scene->outcome.text,
                         "somebody has set nvidia.com/device-plugin.config to \"n1-18\"");
-    end(&scene);
 }
 
-static void what_the_plugin_could_not_read_is_not_written(void **state)
+TEST_ON(struct scene *scene, what_the_plugin_could_not_read_is_not_written)
 {
-    struct scene scene;
-    (void)state;
-    begin_mps(&scene, NODE(SHARED, STATUS, OFFERS));
-    scene.run.cut[0].n_sizes = 0;
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
-    assert_int_equal(fake_api_requests(scene.rig.api), 0);
-    end(&scene);
+    begin_mps(scene, NODE(SHARED, STATUS, OFFERS));
+    scene->run.cut[0].n_sizes = 0;
+    assert_int_equal(whole(scene), SL_CUT_WRITE_MOOT);
+    assert_int_equal(fake_api_requests(scene->rig.api), 0);
 }
 
 /* Or the plugin would carry it out when it comes to it, with slices gone that pods have by then. */
-static void an_order_that_is_given_up_is_taken_back(void **state)
+TEST_ALONE(an_order_that_is_given_up_is_taken_back)
 {
     static const struct {
         const char *node;
@@ -161,7 +148,6 @@ static void an_order_that_is_given_up_is_taken_back(void **state)
          SL_CUT_SILENT, "\"labels\":{\"nvidia.com/device-plugin.config\":\"n1-17\"}", true,
          false}, /* pods that came have slices of before */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin_mps(&scene, cases[i].node);
@@ -183,17 +169,4 @@ static void an_order_that_is_given_up_is_taken_back(void **state)
         assert_non_null(strstr(sent_text, "\"sliced.dev/cut-before\":null"));
         end(&scene);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_announced_in_the_config_map_with_all_that_stays),
-        cmocka_unit_test(the_label_follows_with_the_next_attempt),
-        cmocka_unit_test(what_is_in_use_by_now_is_not_taken_away),
-        cmocka_unit_test(a_label_that_somebody_has_set_stays),
-        cmocka_unit_test(what_the_plugin_could_not_read_is_not_written),
-        cmocka_unit_test(an_order_that_is_given_up_is_taken_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

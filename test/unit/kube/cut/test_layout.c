@@ -44,11 +44,10 @@ static void assert_devices(const struct sl_node *node, const struct sl_cut *cut,
     sl_buf_free(&text);
 }
 
-static void a_device_that_stays_is_told_as_it_is(void **state)
+TEST_THAT(a_device_that_stays_is_told_as_it_is)
 {
     struct sl_node *node = node_of(TOLD, SL_ACTUATOR_MIG_MANAGER);
     const struct sl_cut cut = cut_of(node, 3, "4g.40gb 3g.40gb");
-    (void)state;
     assert_devices(node, &cut, 1,
                    "[{\"index\":0,\"uuid\":\"GPU-a\",\"product\":\"NVIDIA-A100-SXM4-80GB\","
                    "\"memory\":81920,\"healthy\":false,\"mig\":true,\"instances\":"
@@ -58,11 +57,10 @@ static void a_device_that_stays_is_told_as_it_is(void **state)
     sl_node_unref(node);
 }
 
-static void a_device_without_mig_has_no_instances(void **state)
+TEST_THAT(a_device_without_mig_has_no_instances)
 {
     struct sl_node *node = node_of(TOLD, SL_ACTUATOR_MIG_MANAGER);
     const struct sl_cut cut = cut_of(node, 0, "whole");
-    (void)state;
     assert_devices(node, &cut, 1,
                    "[{\"index\":0,\"uuid\":\"GPU-a\",\"product\":\"NVIDIA-A100-SXM4-80GB\","
                    "\"memory\":81920,\"healthy\":false,\"mig\":false},"
@@ -72,14 +70,13 @@ static void a_device_without_mig_has_no_instances(void **state)
 }
 
 /* Its devices are not told apart: the cut of all of them says which there are. */
-static void a_node_of_unknown_layout_gets_the_devices_of_the_cut(void **state)
+TEST_THAT(a_node_of_unknown_layout_gets_the_devices_of_the_cut)
 {
     struct sl_node *node =
         node_of(NODE(A100(",\"nvidia.com/gpu.count\":\"2\",\"nvidia.com/mig.strategy\":\"mixed\""),
                      "", "\"nvidia.com/mig-3g.40gb\":\"1\",\"nvidia.com/mig-1g.10gb\":\"5\""),
                 SL_ACTUATOR_MIG_MANAGER);
     const struct sl_cut cut[] = {cut_of(node, 0, "7g.80gb"), cut_of(node, 1, "")};
-    (void)state;
     assert_int_equal(node->n_devices, 0);
     assert_devices(
         node, cut, 2,
@@ -90,12 +87,11 @@ static void a_node_of_unknown_layout_gets_the_devices_of_the_cut(void **state)
 }
 
 /* A mark on a device (gpushare's list of unhealthy GPUs) is not the node's own word. */
-static void a_mark_by_others_is_not_written(void **state)
+TEST_THAT(a_mark_by_others_is_not_written)
 {
     struct sl_node *node = node_of(TOLD, SL_ACTUATOR_MIG_MANAGER);
     const int16_t index = 3;
     struct sl_node *marked = sl_node_marked(node, &index, 1);
-    (void)state;
     assert_false(marked->device[1].healthy);
     assert_devices(marked, NULL, 0,
                    "[{\"index\":0,\"uuid\":\"GPU-a\",\"product\":\"NVIDIA-A100-SXM4-80GB\","
@@ -109,7 +105,7 @@ static void a_mark_by_others_is_not_written(void **state)
 
 /* As the watch reads the annotation: the node made of it has the devices and instances of the cut.
  */
-static void our_own_decoder_reads_it_back(void **state)
+TEST_THAT(our_own_decoder_reads_it_back)
 {
     struct sl_node *node = node_of(TOLD, SL_ACTUATOR_MIG_MANAGER);
     const struct sl_cut cut = cut_of(node, 3, "4g.40gb 3g.40gb");
@@ -117,7 +113,6 @@ static void our_own_decoder_reads_it_back(void **state)
     struct sl_buf text;
     struct sl_buf json;
     struct sl_writer w = {.buf = &text};
-    (void)state;
     sl_buf_init(&text, 1 << 16);
     sl_buf_init(&json, 1 << 16);
     list(node, &cut, 1, &devices);
@@ -165,28 +160,26 @@ static void assert_groups(const struct sl_node *node, const char *cut_text, cons
     assert_string_equal(text, expected);
 }
 
-static void instances_are_counted_by_profile(void **state)
+TEST_THAT(instances_are_counted_by_profile)
 {
     struct sl_node *node = node_of(TOLD, SL_ACTUATOR_MIG_MANAGER);
-    (void)state;
     assert_groups(node, "1g.10gb 3g.40gb 1g.10gb 1g.10gb+me", "2 1g.10gb;1 3g.40gb;1 1g.10gb+me;");
     assert_groups(node, "", "");
     sl_node_unref(node);
 }
 
 /* The driver of a board may round the memory otherwise, and agents take its names only. */
-static void profiles_have_the_names_of_the_nodes_driver(void **state)
+TEST_THAT(profiles_have_the_names_of_the_nodes_driver)
 {
     struct sl_node *node =
         node_of(NODE(A100(",\"nvidia.com/gpu.count\":\"1\",\"nvidia.com/mig.strategy\":\"mixed\""),
                      "", "\"nvidia.com/mig-3g.39gb\":\"1\",\"nvidia.com/mig-1g.9gb.me\":\"1\""),
                 SL_ACTUATOR_MIG_MANAGER);
-    (void)state;
     assert_groups(node, "3g.40gb 1g.10gb+me 1g.10gb", "1 3g.39gb;1 1g.9gb+me;1 1g.10gb;");
     sl_node_unref(node);
 }
 
-static void cuts_that_no_device_can_have_are_refused(void **state)
+TEST_THAT(cuts_that_no_device_can_have_are_refused)
 {
     struct sl_node *node = node_of(TOLD, SL_ACTUATOR_MIG_MANAGER);
     struct sl_node *unknown =
@@ -206,7 +199,6 @@ static void cuts_that_no_device_can_have_are_refused(void **state)
     struct sl_cut_device out[SL_NODE_DEVICES_MAX];
     struct sl_cut cut = cut_of(node, 0, "7g.80gb");
     struct sl_error err;
-    (void)state;
     assert_int_equal(sl_cut_devices(unknown, &cut, 1, out, &err), -1);
     assert_string_equal(err.message, "GPU 0 cannot be cut as planned: its model is not known");
     cut.instance[0].profile = SL_MIG_PROFILES_MAX;
@@ -223,19 +215,4 @@ static void cuts_that_no_device_can_have_are_refused(void **state)
     sl_node_unref(unknown);
     sl_node_unref(strange);
     sl_node_unref(doubtful);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_that_stays_is_told_as_it_is),
-        cmocka_unit_test(a_device_without_mig_has_no_instances),
-        cmocka_unit_test(a_node_of_unknown_layout_gets_the_devices_of_the_cut),
-        cmocka_unit_test(a_mark_by_others_is_not_written),
-        cmocka_unit_test(our_own_decoder_reads_it_back),
-        cmocka_unit_test(instances_are_counted_by_profile),
-        cmocka_unit_test(profiles_have_the_names_of_the_nodes_driver),
-        cmocka_unit_test(cuts_that_no_device_can_have_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

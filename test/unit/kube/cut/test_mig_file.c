@@ -1,10 +1,5 @@
 /* The mig-manager's file: which lines an edit changes, and which texts it leaves alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -69,10 +64,9 @@ static void assert_refused(const char *text, const char *message)
 
 /* ---- names ---- */
 
-static void a_name_of_ours_is_a_hash_and_an_attempt(void **state)
+TEST_THAT(a_name_of_ours_is_a_hash_and_an_attempt)
 {
     struct sl_str stem;
-    (void)state;
     assert_true(sl_mig_entry_name(SL_STR("sliced-5c3d-12"), &stem));
     assert_true(sl_str_eq(stem, SL_STR("sliced-5c3d")));
     const char *const others[] = {"",          "sliced",         "sliced-",      "sliced--1",
@@ -85,16 +79,14 @@ static void a_name_of_ours_is_a_hash_and_an_attempt(void **state)
 
 /* ---- edits ---- */
 
-static void a_file_is_begun_with_its_first_entry(void **state)
+TEST_THAT(a_file_is_begun_with_its_first_entry)
 {
-    (void)state;
     assert_edit("", NULL, HEAD NEW);
     assert_edit(" \n\n", NULL, HEAD NEW);
 }
 
-static void an_entry_is_put_before_the_others_which_stay_as_they_are(void **state)
+TEST_THAT(an_entry_is_put_before_the_others_which_stay_as_they_are)
 {
-    (void)state;
     assert_edit("# of operators\n" HEAD ALL, NULL,
                 "# of operators\n" HEAD "  # what we use by hand\n" NEW
                 "  all-disabled:\n    - devices: all\n      mig-enabled: false\n");
@@ -104,16 +96,14 @@ static void an_entry_is_put_before_the_others_which_stay_as_they_are(void **stat
                 "---\nversion: v1\nmig-configs:\n" NEW "  \"a b\": [{devices: all}]");
 }
 
-static void entries_stand_where_the_others_stand(void **state)
+TEST_THAT(entries_stand_where_the_others_stand)
 {
-    (void)state;
     assert_edit(HEAD "      a: []\n", NULL, HEAD "      sliced-5c3d-1: " ONE "\n      a: []\n");
 }
 
-static void an_entry_of_ours_goes_unless_it_is_kept(void **state)
+TEST_THAT(an_entry_of_ours_goes_unless_it_is_kept)
 {
     char kept[] = "a01d";
-    (void)state;
     assert_edit(HEAD OLDA ALL, NULL, HEAD NEW ALL);
     assert_edit(HEAD OLDA ALL, kept, HEAD NEW OLDA ALL);
     assert_edit(HEAD ALL OLDA, NULL,
@@ -122,33 +112,30 @@ static void an_entry_of_ours_goes_unless_it_is_kept(void **state)
     assert_edit(HEAD NEW OLDA, NULL, HEAD NEW);
 }
 
-static void what_only_looks_like_an_entry_of_ours_stays(void **state)
+TEST_THAT(what_only_looks_like_an_entry_of_ours_stays)
 {
-    (void)state;
     assert_edit(HEAD OLD, NULL, HEAD NEW OLD); /* "l" is no digit */
     assert_edit(HEAD "  a: |\n    sliced-a01d-1: [x]\n  sliced-b0-1:\n  - devices: all\n", NULL,
                 HEAD NEW "  a: |\n    sliced-a01d-1: [x]\n  sliced-b0-1:\n  - devices: all\n");
 }
 
-static void an_entry_that_was_changed_on_its_line_is_written_anew(void **state)
+TEST_THAT(an_entry_that_was_changed_on_its_line_is_written_anew)
 {
-    (void)state;
     assert_edit(HEAD "  sliced-5c3d-1: [{devices: all, mig-enabled: false}] # mine\n" ALL, NULL,
                 HEAD NEW ALL);
     assert_edit(HEAD NEW NEW, NULL, HEAD NEW);
     assert_edit(HEAD "  \"sliced-5c3d-1\": " ONE "\n", NULL, HEAD NEW);
 }
 
-static void lines_may_end_in_two_characters(void **state)
+TEST_THAT(lines_may_end_in_two_characters)
 {
-    (void)state;
     assert_edit("version: v1\r\nmig-configs:\r\n  a: []\r\n", NULL,
                 "version: v1\r\nmig-configs:\r\n" NEW "  a: []\r\n");
 }
 
 /* ---- refusals ---- */
 
-static void a_file_whose_entries_cannot_be_told_apart_is_left_alone(void **state)
+TEST_THAT(a_file_whose_entries_cannot_be_told_apart_is_left_alone)
 {
     static const char *const texts[] = {
         "version: v1\nmig-configs: {}\n",
@@ -166,15 +153,13 @@ static void a_file_whose_entries_cannot_be_told_apart_is_left_alone(void **state
         "- version: v1\n",
         "version: v1\nmig-configs:\n  \"sliced-5c\\x33d-1\": []\n",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         assert_refused(texts[i], "line by line");
     }
 }
 
-static void a_file_that_is_no_yaml_is_left_alone(void **state)
+TEST_THAT(a_file_that_is_no_yaml_is_left_alone)
 {
-    (void)state;
     assert_refused(HEAD "  a: [\n", "");
     assert_refused(HEAD "  a: &x []\n  b: *x\n", "anchors");
     assert_refused(HEAD "  a: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]\n", "nested");
@@ -183,9 +168,8 @@ static void a_file_that_is_no_yaml_is_left_alone(void **state)
     assert_refused(HEAD "  a: [x\xc2\x85y]\n", "line breaks");
 }
 
-static void an_entry_of_that_name_on_several_lines_is_somebodys(void **state)
+TEST_THAT(an_entry_of_that_name_on_several_lines_is_somebodys)
 {
-    (void)state;
     assert_refused(HEAD "  sliced-5c3d-1:\n  - devices: all\n    mig-enabled: false\n",
                    "rewritten by somebody");
     assert_refused(HEAD "  sliced-5c3d-1: [{devices: all,\n    mig-enabled: false}]\n",
@@ -193,13 +177,12 @@ static void an_entry_of_that_name_on_several_lines_is_somebodys(void **state)
     assert_refused(HEAD "  sliced-5c3d-1: |\n    x\n", "rewritten by somebody");
 }
 
-static void a_file_that_would_become_too_long_is_refused(void **state)
+TEST_THAT(a_file_that_would_become_too_long_is_refused)
 {
     struct sl_buf text;
     struct sl_buf out;
     struct sl_error err = {.message = ""};
     char kept[] = "sliced";
-    (void)state;
     sl_buf_init(&text, SL_MIG_FILE_MAX);
     sl_buf_puts(&text, HEAD);
     for (unsigned i = 0; text.len < SL_MIG_FILE_MAX - 50; i++) {
@@ -211,23 +194,4 @@ static void a_file_that_would_become_too_long_is_refused(void **state)
     sl_buf_free(&out);
     assert_edit(text.data, NULL, HEAD NEW);
     sl_buf_free(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_of_ours_is_a_hash_and_an_attempt),
-        cmocka_unit_test(a_file_is_begun_with_its_first_entry),
-        cmocka_unit_test(an_entry_is_put_before_the_others_which_stay_as_they_are),
-        cmocka_unit_test(entries_stand_where_the_others_stand),
-        cmocka_unit_test(an_entry_of_ours_goes_unless_it_is_kept),
-        cmocka_unit_test(what_only_looks_like_an_entry_of_ours_stays),
-        cmocka_unit_test(an_entry_that_was_changed_on_its_line_is_written_anew),
-        cmocka_unit_test(lines_may_end_in_two_characters),
-        cmocka_unit_test(a_file_whose_entries_cannot_be_told_apart_is_left_alone),
-        cmocka_unit_test(a_file_that_is_no_yaml_is_left_alone),
-        cmocka_unit_test(an_entry_of_that_name_on_several_lines_is_somebodys),
-        cmocka_unit_test(a_file_that_would_become_too_long_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,12 +54,11 @@ static void answer(struct scene *scene, unsigned status, const char *body)
                  (struct fake_answer){.path = PATH, .times = 1, .status = status, .body = body});
 }
 
-static void the_store_learns_what_classes_offer_through_every_refusal(void **state)
+TEST_THAT(the_store_learns_what_classes_offer_through_every_refusal)
 {
     const struct sl_store_limits limits = {.max_nodes = 10, .max_pods = 10, .max_reservations = 10};
     struct scene scene = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     struct sl_error err = {.code = SL_ERR_NONE};
-    (void)state;
     sl_log_configure(SL_LOG_ERROR, false);
     scene.store = sl_store_new(&limits, &err);
     assert_non_null(scene.store);
@@ -91,12 +90,4 @@ static void the_store_learns_what_classes_offer_through_every_refusal(void **sta
     rig_end(&scene.rig);
     sl_dra_classes_stop(classes);
     sl_store_free(scene.store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_store_learns_what_classes_offer_through_every_refusal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "util/timestamp.h"
 #include "kube/lease/lease.h"
 #include "unit/kube/fake_clock.h"
+#include "util/timestamp.h"
 
 #define PATH "/apis/coordination.k8s.io/v1/namespaces/gpu/leases"
 

@@ -1,10 +1,5 @@
 /* The leader's label: on its own pod and on no other, whatever was there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -82,49 +77,41 @@ static const struct fake_request *first_patch(struct scene *scene, const char *p
     }
 }
 
-static void a_leader_marks_its_own_pod_and_clears_the_others(void **state)
+TEST_FIXTURE_OF(struct scene, NULL, scene_end)
+
+TEST_ON(struct scene *scene, a_leader_marks_its_own_pod_and_clears_the_others)
 {
-    (void)state;
-    struct scene scene;
-    scene_begin(&scene, "{\"items\":[{\"metadata\":{\"name\":\"former\"}}]}");
-    wait_count(&scene, "PATCH", PATCHES "me", 1);
-    wait_count(&scene, "PATCH", PATCHES "former", 1);
-    const struct fake_request *mine = first_patch(&scene, PATCHES "me");
+    scene_begin(scene, "{\"items\":[{\"metadata\":{\"name\":\"former\"}}]}");
+    wait_count(scene, "PATCH", PATCHES "me", 1);
+    wait_count(scene, "PATCH", PATCHES "former", 1);
+    const struct fake_request *mine = first_patch(scene, PATCHES "me");
     assert_string_equal(mine->body, "{\"metadata\":{\"labels\":{\"sliced.dev/leader\":\"true\"}}}");
     assert_string_equal(mine->content_type, "application/merge-patch+json");
-    assert_string_equal(first_patch(&scene, PATCHES "former")->body,
+    assert_string_equal(first_patch(scene, PATCHES "former")->body,
                         "{\"metadata\":{\"labels\":{\"sliced.dev/leader\":null}}}");
-    scene_end(&scene);
 }
 
-static void what_is_right_is_left_as_it_is(void **state)
+TEST_ON(struct scene *scene, what_is_right_is_left_as_it_is)
 {
-    (void)state;
-    struct scene scene;
-    scene_begin(&scene, "{\"items\":[{\"metadata\":{\"name\":\"me\"}}]}");
-    wait_count(&scene, "GET", LIST, 3);
-    assert_int_equal(fake_api_count(scene.rig.api, "PATCH", NULL), 0);
-    scene_end(&scene);
+    scene_begin(scene, "{\"items\":[{\"metadata\":{\"name\":\"me\"}}]}");
+    wait_count(scene, "GET", LIST, 3);
+    assert_int_equal(fake_api_count(scene->rig.api, "PATCH", NULL), 0);
 }
 
-static void a_standby_writes_nothing(void **state)
+TEST_ON(struct scene *scene, a_standby_writes_nothing)
 {
-    (void)state;
-    struct scene scene;
-    scene_begin(&scene, "{\"items\":[{\"metadata\":{\"name\":\"me\"}}]}");
-    wait_count(&scene, "GET", LIST, 1);
-    atomic_store(&scene.leads, false);
-    wait_asked(&scene, 2); /* what was listed before is over */
-    unsigned before = fake_api_count(scene.rig.api, "GET", LIST);
-    wait_asked(&scene, 10);
-    assert_true(fake_api_count(scene.rig.api, "GET", LIST) <= before + 1);
-    assert_int_equal(fake_api_count(scene.rig.api, "PATCH", NULL), 0);
-    scene_end(&scene);
+    scene_begin(scene, "{\"items\":[{\"metadata\":{\"name\":\"me\"}}]}");
+    wait_count(scene, "GET", LIST, 1);
+    atomic_store(&scene->leads, false);
+    wait_asked(scene, 2); /* what was listed before is over */
+    unsigned before = fake_api_count(scene->rig.api, "GET", LIST);
+    wait_asked(scene, 10);
+    assert_true(fake_api_count(scene->rig.api, "GET", LIST) <= before + 1);
+    assert_int_equal(fake_api_count(scene->rig.api, "PATCH", NULL), 0);
 }
 
-static void an_odd_answer_is_no_reason_to_write(void **state)
+TEST_ALONE(an_odd_answer_is_no_reason_to_write)
 {
-    (void)state;
     static const char strange[] =
         "{\"items\":[{\"metadata\":{\"name\":\"me\"}},{},{\"metadata\":{\"name\":7}},"
         "{\"metadata\":{\"name\":\"../nodes/n\"}},{\"metadata\":{\"name\":\"\"}},null]}";
@@ -137,15 +124,4 @@ static void an_odd_answer_is_no_reason_to_write(void **state)
         assert_int_equal(fake_api_count(scene.rig.api, "PATCH", NULL), 0);
         scene_end(&scene);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_leader_marks_its_own_pod_and_clears_the_others),
-        cmocka_unit_test(what_is_right_is_left_as_it_is),
-        cmocka_unit_test(a_standby_writes_nothing),
-        cmocka_unit_test(an_odd_answer_is_no_reason_to_write),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

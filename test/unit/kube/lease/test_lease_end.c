@@ -1,46 +1,42 @@
 /* Giving the lead up, and two who want it. */
 #include "lease_rig.h"
 
+TEST_FIXTURE_OF(struct election, NULL, end)
+
 /* ---- giving it up ---- */
 
-static void who_stops_gives_it_up_after_it_has_stopped_leading(void **state)
+TEST_ON(struct election *e, who_stops_gives_it_up_after_it_has_stopped_leading)
 {
-    struct election e;
     json_t *object = NULL;
-    (void)state;
-    start(&e, NULL);
-    become_leader(&e);
+    start(e, NULL);
+    become_leader(e);
 
-    sl_lease_stop(e.lease, 20000 * MS);
-    e.lease = NULL;
+    sl_lease_stop(e->lease, 20000 * MS);
+    e->lease = NULL;
 
-    unsigned last = fake_api_requests(e.rig.api) - 1;
-    json_t *spec = spec_of(&e, last, &object);
-    assert_string_equal(fake_api_request(e.rig.api, last)->method, "PUT");
+    unsigned last = fake_api_requests(e->rig.api) - 1;
+    json_t *spec = spec_of(e, last, &object);
+    assert_string_equal(fake_api_request(e->rig.api, last)->method, "PUT");
     assert_string_equal(text(spec, "holderIdentity"), "");
     assert_int_equal(number(spec, "leaseDurationSeconds"), 1);
     assert_int_equal(number(spec, "leaseTransitions"), 0);
-    assert_int_equal(e.changes.done, 2);
-    assert_int_equal(e.changes.reply.status, false);
-    assert_false(atomic_load(&e.store.leader_at_release));
-    assert_non_null(strstr(e.store.object, "\"holderIdentity\":\"\""));
+    assert_int_equal(e->changes.done, 2);
+    assert_int_equal(e->changes.reply.status, false);
+    assert_false(atomic_load(&e->store.leader_at_release));
+    assert_non_null(strstr(e->store.object, "\"holderIdentity\":\"\""));
     json_decref(object);
-    end(&e);
 }
 
-static void who_stops_without_leading_writes_nothing(void **state)
+TEST_ON(struct election *e, who_stops_without_leading_writes_nothing)
 {
-    struct election e;
-    (void)state;
-    start(&e, OTHER);
-    serve_well(&e);
-    run(&e);
-    fake_api_wait(e.rig.api, 2);
-    sl_lease_stop(e.lease, 20000 * MS);
-    e.lease = NULL;
-    assert_int_equal(fake_api_count(e.rig.api, "PUT", NULL), 0);
-    assert_int_equal(e.changes.done, 0);
-    end(&e);
+    start(e, OTHER);
+    serve_well(e);
+    run(e);
+    fake_api_wait(e->rig.api, 2);
+    sl_lease_stop(e->lease, 20000 * MS);
+    e->lease = NULL;
+    assert_int_equal(fake_api_count(e->rig.api, "PUT", NULL), 0);
+    assert_int_equal(e->changes.done, 0);
 }
 
 /* Serves the write, and is silent about it. */
@@ -56,40 +52,33 @@ static void serve_and_hang(void *context, const struct fake_request *request,
     reply->kind = FAKE_HANG;
 }
 
-static void a_lease_that_may_be_ours_is_given_up_too(void **state)
+TEST_ON(struct election *e, a_lease_that_may_be_ours_is_given_up_too)
 {
-    struct election e;
-    (void)state;
-    start(&e, NULL);
-    fake_api_add(e.rig.api,
+    start(e, NULL);
+    fake_api_add(e->rig.api,
                  (struct fake_answer){
-                     .method = "POST", .times = 1, .fn = serve_and_hang, .context = &e.store});
-    serve_well(&e);
-    run(&e);
-    fake_api_wait(e.rig.api, 2); /* the creation hangs */
+                     .method = "POST", .times = 1, .fn = serve_and_hang, .context = &e->store});
+    serve_well(e);
+    run(e);
+    fake_api_wait(e->rig.api, 2); /* the creation hangs */
 
-    sl_lease_stop(e.lease, 20000 * MS);
-    e.lease = NULL;
+    sl_lease_stop(e->lease, 20000 * MS);
+    e->lease = NULL;
 
-    assert_int_equal(e.changes.done, 0);
-    assert_non_null(strstr(e.store.object, "\"holderIdentity\":\"\""));
-    end(&e);
+    assert_int_equal(e->changes.done, 0);
+    assert_non_null(strstr(e->store.object, "\"holderIdentity\":\"\""));
 }
 
-static void a_stop_waits_no_longer_than_it_may(void **state)
+TEST_ON(struct election *e, a_stop_waits_no_longer_than_it_may)
 {
-    struct election e;
-    (void)state;
-    start(&e, NULL);
-    e.options.renew_deadline_us = 3000000 * MS;
-    e.options.lease_duration_us = 4000000 * MS;
-    become_leader(&e);
-    turn(&e, (struct fake_answer){.kind = FAKE_HANG});
+    start(e, NULL);
+    e->options.renew_deadline_us = 3000000 * MS;
+    e->options.lease_duration_us = 4000000 * MS;
+    become_leader(e);
+    turn(e, (struct fake_answer){.kind = FAKE_HANG});
 
-    sl_lease_stop(e.lease, 50 * MS); /* its call would hang for 25 minutes */
-    e.lease = NULL;
-
-    end(&e);
+    sl_lease_stop(e->lease, 50 * MS); /* its call would hang for 25 minutes */
+    e->lease = NULL;
 }
 
 /* ---- two of them ---- */
@@ -120,14 +109,13 @@ static void on_half_changed(void *context, bool leader)
     pending_done(&half->changes, &reply);
 }
 
-static void of_two_one_leads_and_the_other_follows_when_it_is_cut_off(void **state)
+TEST_ALONE(of_two_one_leads_and_the_other_follows_when_it_is_cut_off)
 {
     struct election e;
     struct rig second = {.api = NULL};
     struct pair pair = {.both = false};
     struct half half[2] = {{&pair, 0, PENDING_INIT}, {&pair, 1, PENDING_INIT}};
     struct sl_error err;
-    (void)state;
     start(&e, NULL);
     second = e.rig;
     second.access.token = "second";
@@ -171,13 +159,12 @@ static void of_two_one_leads_and_the_other_follows_when_it_is_cut_off(void **sta
     end(&e);
 }
 
-static void periods_that_cannot_work_are_refused(void **state)
+TEST_ALONE(periods_that_cannot_work_are_refused)
 {
     static const int64_t periods[][3] = {
         {1000, 1000, 100}, {1000, 900, 800}, {1000, 900, 0}, {900, 1000, 100}};
     struct election e;
     struct sl_error err;
-    (void)state;
     start(&e, NULL);
     for (size_t i = 0; i < 4; i++) {
         struct sl_lease_options options = e.options;
@@ -190,17 +177,4 @@ static void periods_that_cannot_work_are_refused(void **state)
     e.options.identity = "";
     assert_null(sl_lease_start(&e.options, &err));
     end(&e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_stops_gives_it_up_after_it_has_stopped_leading),
-        cmocka_unit_test(who_stops_without_leading_writes_nothing),
-        cmocka_unit_test(a_lease_that_may_be_ours_is_given_up_too),
-        cmocka_unit_test(a_stop_waits_no_longer_than_it_may),
-        cmocka_unit_test(of_two_one_leads_and_the_other_follows_when_it_is_cut_off),
-        cmocka_unit_test(periods_that_cannot_work_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

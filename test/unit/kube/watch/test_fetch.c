@@ -90,10 +90,9 @@ static void put(struct scene *scene, const char *uid)
     assert_int_equal(sl_store_put_pod(scene->store, sl_pod_new(&facts, NULL), NULL), 0);
 }
 
-static void a_pod_that_is_there_is_known_afterwards(void **state)
+TEST_THAT(a_pod_that_is_there_is_known_afterwards)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     answer(&scene, 200, BODY("p", "u"));
     fetch(&scene, "default", "p");
@@ -103,7 +102,7 @@ static void a_pod_that_is_there_is_known_afterwards(void **state)
     end(&scene);
 }
 
-static void what_is_not_that_pod_is_not_taken(void **state)
+TEST_THAT(what_is_not_that_pod_is_not_taken)
 {
     static const struct {
         unsigned status;
@@ -117,7 +116,6 @@ static void what_is_not_that_pod_is_not_taken(void **state)
         {403, "{}"},
         {500, "{}"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin(&scene);
@@ -130,10 +128,9 @@ static void what_is_not_that_pod_is_not_taken(void **state)
     }
 }
 
-static void a_pod_made_anew_takes_the_place_of_the_old_one(void **state)
+TEST_THAT(a_pod_made_anew_takes_the_place_of_the_old_one)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     put(&scene, "u-old");
     answer(&scene, 200, BODY("p", "u"));
@@ -175,11 +172,10 @@ static void answer_now(struct meanwhile *meanwhile)
     pending_wait(&meanwhile->scene->fetched, 1);
 }
 
-static void what_came_by_the_watch_meanwhile_stays(void **state)
+TEST_THAT(what_came_by_the_watch_meanwhile_stays)
 {
     struct scene scene;
     struct meanwhile meanwhile;
-    (void)state;
     begin(&scene);
     fetch_slowly(&meanwhile, &scene);
     put(&scene, "u");
@@ -189,11 +185,10 @@ static void what_came_by_the_watch_meanwhile_stays(void **state)
     end(&scene);
 }
 
-static void a_pod_deleted_meanwhile_does_not_come_back(void **state)
+TEST_THAT(a_pod_deleted_meanwhile_does_not_come_back)
 {
     struct scene scene;
     struct meanwhile meanwhile;
-    (void)state;
     begin(&scene);
     fetch_slowly(&meanwhile, &scene);
     sl_fetcher_deleted(scene.fetcher, SL_STR("default"), SL_STR("p"));
@@ -202,11 +197,10 @@ static void a_pod_deleted_meanwhile_does_not_come_back(void **state)
     end(&scene);
 }
 
-static void the_end_of_another_pod_does_not_matter(void **state)
+TEST_THAT(the_end_of_another_pod_does_not_matter)
 {
     struct scene scene;
     struct meanwhile meanwhile;
-    (void)state;
     begin(&scene);
     fetch_slowly(&meanwhile, &scene);
     sl_fetcher_deleted(scene.fetcher, SL_STR("default"), SL_STR("p2"));
@@ -216,11 +210,10 @@ static void the_end_of_another_pod_does_not_matter(void **state)
     end(&scene);
 }
 
-static void a_list_begun_meanwhile_knows_better(void **state)
+TEST_THAT(a_list_begun_meanwhile_knows_better)
 {
     struct scene scene;
     struct meanwhile meanwhile;
-    (void)state;
     begin(&scene);
     fetch_slowly(&meanwhile, &scene);
     sl_fetcher_listing(scene.fetcher, true);
@@ -230,10 +223,9 @@ static void a_list_begun_meanwhile_knows_better(void **state)
     end(&scene);
 }
 
-static void nothing_is_taken_while_a_list_is_read(void **state)
+TEST_THAT(nothing_is_taken_while_a_list_is_read)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     answer(&scene, 200, BODY("p", "u"));
     sl_fetcher_listing(scene.fetcher, true);
@@ -248,12 +240,11 @@ static void nothing_is_taken_while_a_list_is_read(void **state)
 }
 
 /* They come from whoever asks for a binding. */
-static void names_that_lead_elsewhere_are_not_asked_for(void **state)
+TEST_THAT(names_that_lead_elsewhere_are_not_asked_for)
 {
     static const char *const bad[] = {"", ".", "..", "../x", "a/b", "a%2fb", "A", "a b", "a?b=c"};
     struct scene scene;
     unsigned n = 0;
-    (void)state;
     begin(&scene);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         fetch(&scene, bad[i], "p");
@@ -265,10 +256,9 @@ static void names_that_lead_elsewhere_are_not_asked_for(void **state)
     end(&scene);
 }
 
-static void more_than_so_many_at_a_time_are_not_read(void **state)
+TEST_THAT(more_than_so_many_at_a_time_are_not_read)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.path = "/", .kind = FAKE_HANG});
     fetch(&scene, "default", "p");
@@ -282,21 +272,4 @@ static void more_than_so_many_at_a_time_are_not_read(void **state)
     fake_api_wait(scene.rig.api, 3);
     end(&scene);
     assert_int_equal(scene.fetched.done, 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_that_is_there_is_known_afterwards),
-        cmocka_unit_test(what_is_not_that_pod_is_not_taken),
-        cmocka_unit_test(a_pod_made_anew_takes_the_place_of_the_old_one),
-        cmocka_unit_test(what_came_by_the_watch_meanwhile_stays),
-        cmocka_unit_test(a_pod_deleted_meanwhile_does_not_come_back),
-        cmocka_unit_test(the_end_of_another_pod_does_not_matter),
-        cmocka_unit_test(a_list_begun_meanwhile_knows_better),
-        cmocka_unit_test(nothing_is_taken_while_a_list_is_read),
-        cmocka_unit_test(names_that_lead_elsewhere_are_not_asked_for),
-        cmocka_unit_test(more_than_so_many_at_a_time_are_not_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,11 +82,10 @@ static void on_listed(void *context)
     tell(context, "listed", SL_STR(""));
 }
 
-static void a_watch_tells_how_jobs_end(void **state)
+TEST_THAT(a_watch_tells_how_jobs_end)
 {
     struct scene scene;
     struct sl_error err = {.code = SL_ERR_NONE};
-    (void)state;
     begin(&scene);
     fake_api_add(scene.rig.api,
                  (struct fake_answer){.path = LIST,
@@ -153,10 +152,9 @@ static void read_list(struct scene *scene, enum sl_object_kind kind, const char 
     assert_int_equal(sl_list_read(&options, &err), 0);
 }
 
-static void a_list_is_told_object_by_object(void **state)
+TEST_THAT(a_list_is_told_object_by_object)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     fake_api_add(scene.rig.api,
                  (struct fake_answer){.path = "/pods",
@@ -177,7 +175,7 @@ static void a_list_is_told_object_by_object(void **state)
     end(&scene);
 }
 
-static void what_is_no_list_has_failed(void **state)
+TEST_THAT(what_is_no_list_has_failed)
 {
     static const struct {
         unsigned status;
@@ -188,7 +186,6 @@ static void what_is_no_list_has_failed(void **state)
         {200, "{}"},
         {200, "<html>"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin(&scene);
@@ -200,14 +197,4 @@ static void what_is_no_list_has_failed(void **state)
         assert_int_equal(fake_api_requests(scene.rig.api), 1);
         end(&scene);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_watch_tells_how_jobs_end),
-        cmocka_unit_test(a_list_is_told_object_by_object),
-        cmocka_unit_test(what_is_no_list_has_failed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,9 @@
 
 /* ---- the plain course ---- */
 
-static void lists_page_by_page_then_watches_from_there(void **state)
+TEST_THAT(lists_page_by_page_then_watches_from_there)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     scene.options.query = "labelSelector=a%3Db";
     add(&scene, LIST, 1, PAGE("10", "t/1=&", POD("a", "1") "," POD("b", "2")));
@@ -37,11 +36,10 @@ static void lists_page_by_page_then_watches_from_there(void **state)
     scene_end(&scene);
 }
 
-static void is_synced_when_the_list_is_complete_not_before(void **state)
+TEST_THAT(is_synced_when_the_list_is_complete_not_before)
 {
     static const char *const page = PAGE("10", "", POD("a", "1") "," POD("b", "1"));
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     fake_api_add(
         scene.rig.api,
@@ -60,10 +58,9 @@ static void is_synced_when_the_list_is_complete_not_before(void **state)
 
 /* ---- expiry ---- */
 
-static void a_410_between_pages_lists_from_the_start(void **state)
+TEST_THAT(a_410_between_pages_lists_from_the_start)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "x", POD("a", "1")));
     add_status(&scene, LIST, 410, EXPIRED);
@@ -78,10 +75,9 @@ static void a_410_between_pages_lists_from_the_start(void **state)
     scene_end(&scene);
 }
 
-static void pages_that_expire_again_and_again_end_in_one_list(void **state)
+TEST_THAT(pages_that_expire_again_and_again_end_in_one_list)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     for (int i = 0; i < 2; i++) {
         add(&scene, LIST, 1, PAGE("10", "x", POD("a", "1")));
@@ -94,7 +90,7 @@ static void pages_that_expire_again_and_again_end_in_one_list(void **state)
     scene_end(&scene);
 }
 
-static void a_410_of_the_watch_lists_anew(void **state)
+TEST_THAT(a_410_of_the_watch_lists_anew)
 {
     static const struct {
         unsigned status;
@@ -107,7 +103,6 @@ static void a_410_of_the_watch_lists_anew(void **state)
         {200, EVENT("ERROR", "{\"status\":\"Failure\",\"reason\":\"Gone\"}")},
         {400, "{\"reason\":\"BadRequest\"}"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene = {.options = {.times = {.page = 0}}};
         scene_begin(&scene);
@@ -124,10 +119,9 @@ static void a_410_of_the_watch_lists_anew(void **state)
     }
 }
 
-static void other_errors_do_not_list_until_they_last(void **state)
+TEST_THAT(other_errors_do_not_list_until_they_last)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
     for (int i = 0; i < 6; i++) {
@@ -146,17 +140,4 @@ static void other_errors_do_not_list_until_they_last(void **state)
     }
     assert_int_equal(stats_of(&scene).failures, 11);
     scene_end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_page_by_page_then_watches_from_there),
-        cmocka_unit_test(is_synced_when_the_list_is_complete_not_before),
-        cmocka_unit_test(a_410_between_pages_lists_from_the_start),
-        cmocka_unit_test(pages_that_expire_again_and_again_end_in_one_list),
-        cmocka_unit_test(a_410_of_the_watch_lists_anew),
-        cmocka_unit_test(other_errors_do_not_list_until_they_last),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,10 @@
 
 /* ---- cuts ---- */
 
-static void a_watch_cut_at_any_byte_goes_on_where_it_was(void **state)
+TEST_THAT(a_watch_cut_at_any_byte_goes_on_where_it_was)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
     struct history history = {0};
-    (void)state;
     scene_begin(&scene);
     for (unsigned cut = 1; cut < 330; cut++) {
         history.cut = cut;
@@ -25,11 +24,10 @@ static void a_watch_cut_at_any_byte_goes_on_where_it_was(void **state)
     rig_end(&scene.rig);
 }
 
-static void a_list_cut_at_any_byte_is_begun_anew(void **state)
+TEST_THAT(a_list_cut_at_any_byte_is_begun_anew)
 {
     static const char *const page = PAGE("10", "", POD("a", "1") "," POD("b", "2"));
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     for (size_t cut = 0; cut < strlen(page); cut++) {
         fake_api_clear(scene.rig.api);
@@ -52,10 +50,9 @@ static void a_list_cut_at_any_byte_is_begun_anew(void **state)
     rig_end(&scene.rig);
 }
 
-static void a_server_that_hangs_up_is_tried_again(void **state)
+TEST_THAT(a_server_that_hangs_up_is_tried_again)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.path = LIST, .times = 3, .kind = FAKE_CLOSE});
     add_status(&scene, LIST, 500, "oops");
@@ -71,10 +68,9 @@ static void a_server_that_hangs_up_is_tried_again(void **state)
     scene_end(&scene);
 }
 
-static void a_silent_watch_is_replaced(void **state)
+TEST_THAT(a_silent_watch_is_replaced)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
     fake_api_add(scene.rig.api, (struct fake_answer){.path = WATCH, .times = 1, .kind = FAKE_HANG});
@@ -100,11 +96,10 @@ static void a_silent_watch_is_replaced(void **state)
 }
 
 /* Bytes are no news: neither white space nor what cannot be read. */
-static void a_watch_that_drips_is_silent(void **state)
+TEST_THAT(a_watch_that_drips_is_silent)
 {
     static char drip[1 << 16];
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     for (size_t i = 0; i < sizeof(drip) - 1; i++) {
         drip[i] = i % 2 == 0 ? '?' : '\n';
     }
@@ -128,11 +123,10 @@ static void a_watch_that_drips_is_silent(void **state)
     scene_end(&scene);
 }
 
-static void a_server_that_asks_for_an_hour_is_tried_after_a_minute(void **state)
+TEST_THAT(a_server_that_asks_for_an_hour_is_tried_after_a_minute)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
     struct sl_client_stats stats;
-    (void)state;
     scene_begin(&scene);
     fake_api_add(scene.rig.api,
                  (struct fake_answer){
@@ -148,17 +142,4 @@ static void a_server_that_asks_for_an_hour_is_tried_after_a_minute(void **state)
 
     story_wait(&scene.story, "![+a]", 0);
     scene_end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_watch_cut_at_any_byte_goes_on_where_it_was),
-        cmocka_unit_test(a_list_cut_at_any_byte_is_begun_anew),
-        cmocka_unit_test(a_server_that_hangs_up_is_tried_again),
-        cmocka_unit_test(a_silent_watch_is_replaced),
-        cmocka_unit_test(a_watch_that_drips_is_silent),
-        cmocka_unit_test(a_server_that_asks_for_an_hour_is_tried_after_a_minute),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,9 @@
 
 /* ---- what cannot be used ---- */
 
-static void what_cannot_be_used_is_skipped_and_counted(void **state)
+TEST_THAT(what_cannot_be_used_is_skipped_and_counted)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     scene.story.refuse = "r";
     scene.story.refusal = SL_ERR_LIMIT;
@@ -23,11 +22,10 @@ static void what_cannot_be_used_is_skipped_and_counted(void **state)
     scene_end(&scene);
 }
 
-static void an_object_for_which_there_was_no_memory_is_told_again(void **state)
+TEST_THAT(an_object_for_which_there_was_no_memory_is_told_again)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
     struct history history = {0};
-    (void)state;
     scene_begin(&scene);
     scene.story.refuse = "b";
     scene.story.refusal = SL_ERR_NOMEM;
@@ -41,10 +39,9 @@ static void an_object_for_which_there_was_no_memory_is_told_again(void **state)
     scene_end(&scene);
 }
 
-static void nonsense_in_a_watch_ends_in_a_new_list(void **state)
+TEST_THAT(nonsense_in_a_watch_ends_in_a_new_list)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
     add(&scene, WATCH, 1, "<html>\n" EVENT("ADDED", POD("b", "11")));
@@ -58,10 +55,9 @@ static void nonsense_in_a_watch_ends_in_a_new_list(void **state)
 
 /* ---- the end ---- */
 
-static void nothing_is_told_after_stop_at_any_moment(void **state)
+TEST_THAT(nothing_is_told_after_stop_at_any_moment)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     for (unsigned n = 1; n < 120; n++) {
         fake_api_clear(scene.rig.api);
@@ -85,10 +81,9 @@ static void nothing_is_told_after_stop_at_any_moment(void **state)
     rig_end(&scene.rig);
 }
 
-static void stop_ends_a_call_that_hangs(void **state)
+TEST_THAT(stop_ends_a_call_that_hangs)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.path = LIST, .kind = FAKE_HANG});
     scene_start(&scene);
@@ -103,10 +98,9 @@ static void stop_ends_a_call_that_hangs(void **state)
     rig_end(&scene.rig);
 }
 
-static void stop_does_not_wait_for_a_backoff(void **state)
+TEST_THAT(stop_does_not_wait_for_a_backoff)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     scene.options.times.backoff_us = 3600000 * MS;
     scene.options.times.backoff_max_us = 3600000 * MS;
@@ -116,10 +110,9 @@ static void stop_does_not_wait_for_a_backoff(void **state)
     scene_end(&scene);
 }
 
-static void the_client_may_go_first(void **state)
+TEST_THAT(the_client_may_go_first)
 {
     struct scene scene = {.options = {.times = {.page = 0}}};
-    (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
     add_open_watch(&scene, EVENT("ADDED", POD("b", "11")));
@@ -129,18 +122,4 @@ static void the_client_may_go_first(void **state)
     scene.rig.client = NULL;
     assert_false(stats_of(&scene).synced);
     scene_end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_used_is_skipped_and_counted),
-        cmocka_unit_test(an_object_for_which_there_was_no_memory_is_told_again),
-        cmocka_unit_test(nonsense_in_a_watch_ends_in_a_new_list),
-        cmocka_unit_test(nothing_is_told_after_stop_at_any_moment),
-        cmocka_unit_test(stop_ends_a_call_that_hangs),
-        cmocka_unit_test(stop_does_not_wait_for_a_backoff),
-        cmocka_unit_test(the_client_may_go_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

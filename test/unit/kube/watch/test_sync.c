@@ -171,15 +171,14 @@ static bool knows_last(struct scene *scene)
 
 #define LAST EVENT("ADDED", POD("last", "ulast", "", "", ""))
 
-static void the_store_is_what_the_lists_say(void **state)
+TEST_FIXTURE_OF(struct scene, scene_begin, scene_end)
+
+TEST_ON(struct scene *scene, the_store_is_what_the_lists_say)
 {
-    struct scene scene;
-    (void)state;
-    scene_begin(&scene);
-    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1") ",{\"metadata\":{\"name\":\"plain\"}}"),
+    add_answer(&scene->rig, NODES, WHOLE("Node", NODE("n1") ",{\"metadata\":{\"name\":\"plain\"}}"),
                false);
     add_answer(
-        &scene.rig, PODS,
+        &scene->rig, PODS,
         WHOLE(
             "Pod",
             POD("a", "ua", "", ON_N1, "\"phase\":\"Running\"") "," WEB("web") "," POD(
@@ -195,28 +194,26 @@ static void the_store_is_what_the_lists_say(void **state)
                                                                                     "\"phase\":"
                                                                                     "\"Running\"")),
         false);
-    add_answer(&scene.rig, W_NODES, "", true);
-    add_answer(&scene.rig, W_PODS, "", true);
-    scene_start(&scene);
-    wait_for(&scene, is_synced);
-    assert_int_equal(free_on_n1(&scene), 2); /* a, and what is being deleted */
-    assert_false(is_known(&scene, "web"));
-    assert_true(is_known(&scene, "w"));
-    const struct sl_snapshot *snapshot = sl_store_acquire(scene.store);
+    add_answer(&scene->rig, W_NODES, "", true);
+    add_answer(&scene->rig, W_PODS, "", true);
+    scene_start(scene);
+    wait_for(scene, is_synced);
+    assert_int_equal(free_on_n1(scene), 2); /* a, and what is being deleted */
+    assert_false(is_known(scene, "web"));
+    assert_true(is_known(scene, "w"));
+    const struct sl_snapshot *snapshot = sl_store_acquire(scene->store);
     assert_int_equal(snapshot->n_nodes, 2);
     assert_int_equal(snapshot->n_pods, 4);
     assert_int_equal(snapshot->n_waiting, 1);
     assert_int_equal(snapshot->n_bound, 2);
-    sl_store_release(scene.store, snapshot);
-    assert_int_equal(atomic_load(&scene.published), 0); /* lists are no events */
-    assert_int_equal(atomic_load(&scene.listed), 4);    /* those that are ours */
-    scene_end(&scene);
+    sl_store_release(scene->store, snapshot);
+    assert_int_equal(atomic_load(&scene->published), 0); /* lists are no events */
+    assert_int_equal(atomic_load(&scene->listed), 4);    /* those that are ours */
 }
 
-static void a_restart_finds_assignments_on_the_pods(void **state)
+TEST_ALONE(a_restart_finds_assignments_on_the_pods)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
     add_answer(&scene.rig, PODS,
@@ -245,61 +242,54 @@ static void assert_missing(struct scene *scene, const char *start)
     assert_true(sl_str_starts(sl_str_of(text), sl_str_of(start)));
 }
 
-static void says_which_list_is_missing(void **state)
+TEST_ON(struct scene *scene, says_which_list_is_missing)
 {
-    struct scene scene;
-    (void)state;
-    scene_begin(&scene);
-    fake_api_add(scene.rig.api, (struct fake_answer){.path = NODES, .times = 1, .kind = FAKE_HANG});
-    fake_api_add(scene.rig.api, (struct fake_answer){.path = PODS, .times = 1, .kind = FAKE_HANG});
-    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
-    fake_api_add(scene.rig.api, (struct fake_answer){.path = PODS, .times = 1, .kind = FAKE_HANG});
-    add_answer(&scene.rig, W_NODES, "", true);
-    add_answer(&scene.rig, PODS, WHOLE("Pod", ""), false);
-    add_answer(&scene.rig, W_PODS, "", true);
-    scene_start(&scene);
-    assert_missing(&scene, "waiting for the list of nodes since 2");
-    fake_api_wait(scene.rig.api, 2);
-    fake_api_release(scene.rig.api);
-    fake_api_wait(scene.rig.api, 5); /* the watch of nodes too */
-    assert_missing(&scene, "waiting for the list of pods since 2");
-    fake_api_release(scene.rig.api);
-    wait_for(&scene, is_synced);
-    assert_int_equal(free_on_n1(&scene), 4);
-    scene_end(&scene);
+    fake_api_add(scene->rig.api,
+                 (struct fake_answer){.path = NODES, .times = 1, .kind = FAKE_HANG});
+    fake_api_add(scene->rig.api, (struct fake_answer){.path = PODS, .times = 1, .kind = FAKE_HANG});
+    add_answer(&scene->rig, NODES, WHOLE("Node", NODE("n1")), false);
+    fake_api_add(scene->rig.api, (struct fake_answer){.path = PODS, .times = 1, .kind = FAKE_HANG});
+    add_answer(&scene->rig, W_NODES, "", true);
+    add_answer(&scene->rig, PODS, WHOLE("Pod", ""), false);
+    add_answer(&scene->rig, W_PODS, "", true);
+    scene_start(scene);
+    assert_missing(scene, "waiting for the list of nodes since 2");
+    fake_api_wait(scene->rig.api, 2);
+    fake_api_release(scene->rig.api);
+    fake_api_wait(scene->rig.api, 5); /* the watch of nodes too */
+    assert_missing(scene, "waiting for the list of pods since 2");
+    fake_api_release(scene->rig.api);
+    wait_for(scene, is_synced);
+    assert_int_equal(free_on_n1(scene), 4);
 }
 
-static void events_change_the_store(void **state)
+TEST_ON(struct scene *scene, events_change_the_store)
 {
-    struct scene scene;
-    (void)state;
-    scene_begin(&scene);
-    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1") "," NODE("n2")), false);
-    add_answer(&scene.rig, PODS,
+    add_answer(&scene->rig, NODES, WHOLE("Node", NODE("n1") "," NODE("n2")), false);
+    add_answer(&scene->rig, PODS,
                WHOLE("Pod", POD("a", "ua", "", ON_N1, "") "," POD("b", "ub", "", "", "") "," POD(
                                 "c", "uc", "", ON_N1, "")),
                false);
-    add_answer(&scene.rig, W_NODES, "", true);
-    fake_api_add(scene.rig.api,
+    add_answer(&scene->rig, W_NODES, "", true);
+    fake_api_add(scene->rig.api,
                  (struct fake_answer){.path = W_PODS, .times = 1, .kind = FAKE_HANG});
-    add_answer(&scene.rig, W_PODS,
+    add_answer(&scene->rig, W_PODS,
                EVENT("MODIFIED", POD("b", "ub", "", ON_N1, "")) EVENT("ADDED", WEB("web"))
                    EVENT("MODIFIED", POD("c", "uc", "", ON_N1, "\"phase\":\"Failed\""))
                        EVENT("DELETED", "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"}}")
                            EVENT("DELETED", WEB("web")) LAST,
                true);
-    scene_start(&scene);
-    wait_for(&scene, is_synced);
-    assert_int_equal(free_on_n1(&scene), 2);
-    fake_api_wait(scene.rig.api, 4); /* both watches */
-    fake_api_release(scene.rig.api);
-    wait_for(&scene, knows_last);
-    assert_int_equal(free_on_n1(&scene), 3);
-    assert_false(is_known(&scene, "a"));
-    assert_int_equal(atomic_load(&scene.deleted), 1);
-    assert_int_equal(atomic_load(&scene.changed), 3); /* b, c and last */
-    assert_true(atomic_load(&scene.published) >= 3);  /* of those that are ours */
-    scene_end(&scene);
+    scene_start(scene);
+    wait_for(scene, is_synced);
+    assert_int_equal(free_on_n1(scene), 2);
+    fake_api_wait(scene->rig.api, 4); /* both watches */
+    fake_api_release(scene->rig.api);
+    wait_for(scene, knows_last);
+    assert_int_equal(free_on_n1(scene), 3);
+    assert_false(is_known(scene, "a"));
+    assert_int_equal(atomic_load(&scene->deleted), 1);
+    assert_int_equal(atomic_load(&scene->changed), 3); /* b, c and last */
+    assert_true(atomic_load(&scene->published) >= 3);  /* of those that are ours */
 }
 
 static bool has_failed(struct scene *scene)
@@ -321,49 +311,44 @@ static void list_or_refuse(void *context, const struct fake_request *request,
 /* Bookmarks come on a quiet cluster, so that silence says something. When the clock is put forward,
  * watches and lists under way end and begin anew: every answer of the last script stays, so that it
  * does not matter when they do. */
-static void a_picture_without_news_is_not_the_cluster(void **state)
+TEST_ON(struct scene *scene, a_picture_without_news_is_not_the_cluster)
 {
     const int64_t silence_us = watch_times(500).silence_us;
-    struct scene scene;
-    (void)state;
-    scene_begin(&scene);
-    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
-    add_answer(&scene.rig, PODS, WHOLE("Pod", ""), false);
-    fake_api_add(scene.rig.api,
+    add_answer(&scene->rig, NODES, WHOLE("Node", NODE("n1")), false);
+    add_answer(&scene->rig, PODS, WHOLE("Pod", ""), false);
+    fake_api_add(scene->rig.api,
                  (struct fake_answer){.path = W_NODES, .times = 2, .kind = FAKE_HANG});
-    fake_api_add(scene.rig.api,
+    fake_api_add(scene->rig.api,
                  (struct fake_answer){.path = W_PODS, .times = 2, .kind = FAKE_HANG});
-    scene_start(&scene);
-    fake_api_wait(scene.rig.api, 4); /* two lists, two watches */
-    assert_null(sl_sync_missing(scene.sync));
-    fake_clock_advance(scene.rig.client, silence_us); /* the first watch is replaced ... */
-    fake_api_wait(scene.rig.api, 6);
-    assert_null(sl_sync_missing(scene.sync));
-    fake_api_clear(scene.rig.api);
-    add_answer(&scene.rig, W_NODES, BOOKMARK("20"), true);
-    fake_api_add(scene.rig.api,
+    scene_start(scene);
+    fake_api_wait(scene->rig.api, 4); /* two lists, two watches */
+    assert_null(sl_sync_missing(scene->sync));
+    fake_clock_advance(scene->rig.client, silence_us); /* the first watch is replaced ... */
+    fake_api_wait(scene->rig.api, 6);
+    assert_null(sl_sync_missing(scene->sync));
+    fake_api_clear(scene->rig.api);
+    add_answer(&scene->rig, W_NODES, BOOKMARK("20"), true);
+    fake_api_add(scene->rig.api,
                  (struct fake_answer){.path = NODES, .body = WHOLE("Node", NODE("n1"))});
-    fake_api_add(scene.rig.api, (struct fake_answer){.path = PODS,
-                                                     .body = WHOLE("Pod", ""),
-                                                     .fn = list_or_refuse,
-                                                     .context = &scene});
-    add_answer(&scene.rig, W_PODS, LAST, true);
-    fake_clock_advance(scene.rig.client, silence_us); /* ... after the second a list is tried */
-    wait_for(&scene, has_failed);
+    fake_api_add(scene->rig.api, (struct fake_answer){.path = PODS,
+                                                      .body = WHOLE("Pod", ""),
+                                                      .fn = list_or_refuse,
+                                                      .context = scene});
+    add_answer(&scene->rig, W_PODS, LAST, true);
+    fake_clock_advance(scene->rig.client, silence_us); /* ... after the second a list is tried */
+    wait_for(scene, has_failed);
     atomic_fetch_add(&fake_clock_ahead_us, silence_us);
-    assert_missing(&scene, "no news of pods since 2");
-    atomic_store(&scene.lists, true);
-    fake_clock_advance(scene.rig.client, 0);
-    wait_for(&scene, is_synced);
-    wait_for(&scene, knows_last);
-    scene_end(&scene);
+    assert_missing(scene, "no news of pods since 2");
+    atomic_store(&scene->lists, true);
+    fake_clock_advance(scene->rig.client, 0);
+    wait_for(scene, is_synced);
+    wait_for(scene, knows_last);
 }
 
-static void a_new_list_sweeps_what_is_gone(void **state)
+TEST_ALONE(a_new_list_sweeps_what_is_gone)
 {
     struct scene scene;
     struct sl_sync_stats stats;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1") "," NODE("n2")), false);
     add_answer(&scene.rig, PODS,
@@ -394,28 +379,23 @@ static void a_new_list_sweeps_what_is_gone(void **state)
     scene_end(&scene);
 }
 
-static void a_list_with_a_nameless_object_deletes_nothing(void **state)
+TEST_ON(struct scene *scene, a_list_with_a_nameless_object_deletes_nothing)
 {
-    struct scene scene;
-    (void)state;
-    scene_begin(&scene);
-    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
-    add_answer(&scene.rig, PODS, WHOLE("Pod", POD("a", "ua", "", ON_N1, "")), false);
-    add_answer(&scene.rig, W_NODES, "", true);
-    add_answer(&scene.rig, W_PODS, TOO_OLD, false);
-    add_answer(&scene.rig, PODS, WHOLE("Pod", "{\"metadata\":{\"name\":8}}"), false);
-    add_answer(&scene.rig, W_PODS, LAST, true);
-    scene_start(&scene);
-    wait_for(&scene, knows_last);
-    assert_true(is_known(&scene, "a"));
-    scene_end(&scene);
+    add_answer(&scene->rig, NODES, WHOLE("Node", NODE("n1")), false);
+    add_answer(&scene->rig, PODS, WHOLE("Pod", POD("a", "ua", "", ON_N1, "")), false);
+    add_answer(&scene->rig, W_NODES, "", true);
+    add_answer(&scene->rig, W_PODS, TOO_OLD, false);
+    add_answer(&scene->rig, PODS, WHOLE("Pod", "{\"metadata\":{\"name\":8}}"), false);
+    add_answer(&scene->rig, W_PODS, LAST, true);
+    scene_start(scene);
+    wait_for(scene, knows_last);
+    assert_true(is_known(scene, "a"));
 }
 
-static void a_list_given_up_half_way_keeps_what_there_was(void **state)
+TEST_ALONE(a_list_given_up_half_way_keeps_what_there_was)
 {
     static const char *const half = WHOLE("Pod", POD("b", "ub", "", ON_N1, ""));
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
     add_answer(&scene.rig, PODS, WHOLE("Pod", POD("a", "ua", "", ON_N1, "")), false);
@@ -436,19 +416,4 @@ static void a_list_given_up_half_way_keeps_what_there_was(void **state)
     assert_int_equal(atomic_load(&scene.listings), 1);
     scene_end(&scene); /* in the middle of a list: the store is left in order */
     assert_int_equal(atomic_load(&scene.listings), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_store_is_what_the_lists_say),
-        cmocka_unit_test(a_restart_finds_assignments_on_the_pods),
-        cmocka_unit_test(says_which_list_is_missing),
-        cmocka_unit_test(events_change_the_store),
-        cmocka_unit_test(a_picture_without_news_is_not_the_cluster),
-        cmocka_unit_test(a_new_list_sweeps_what_is_gone),
-        cmocka_unit_test(a_list_with_a_nameless_object_deletes_nothing),
-        cmocka_unit_test(a_list_given_up_half_way_keeps_what_there_was),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

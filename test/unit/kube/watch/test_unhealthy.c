@@ -115,57 +115,52 @@ static void wait_listed(struct scene *scene)
     }
 }
 
-static void a_node_that_comes_later_is_marked(void **state)
+TEST_FIXTURE_OF(struct scene, NULL, scene_end)
+
+TEST_ON(struct scene *scene, a_node_that_comes_later_is_marked)
 {
-    struct scene scene;
-    (void)state;
-    scene_begin(&scene);
+    scene_begin(scene);
     add_answer(
-        &scene.rig, MAPS,
+        &scene->rig, MAPS,
         WHOLE("ConfigMap", MAP("coredns", "\"Corefile\":\"x\"") "," MAP(
                                "unhealthy-gpu-n1", "\"gpus\":\"1, x,,70000\",\"other\":\"0\"")),
         false);
-    add_answer(&scene.rig, W_MAPS, "", true);
-    start_unhealthy(&scene);
-    wait_listed(&scene);
-    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1", "1")), false);
-    add_answer(&scene.rig, W_NODES, "", true);
-    start_nodes(&scene);
-    wait_healthy(&scene, 1); /* 1 by the ConfigMap, 2 by its own annotation */
-    scene_end(&scene);
+    add_answer(&scene->rig, W_MAPS, "", true);
+    start_unhealthy(scene);
+    wait_listed(scene);
+    add_answer(&scene->rig, NODES, WHOLE("Node", NODE("n1", "1")), false);
+    add_answer(&scene->rig, W_NODES, "", true);
+    start_nodes(scene);
+    wait_healthy(scene, 1); /* 1 by the ConfigMap, 2 by its own annotation */
 }
 
-static void a_configmap_that_comes_later_marks_and_its_end_unmarks(void **state)
+TEST_ON(struct scene *scene, a_configmap_that_comes_later_marks_and_its_end_unmarks)
 {
-    struct scene scene;
-    (void)state;
-    scene_begin_with_node(&scene);
-    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", ""), false);
-    add_answer(&scene.rig, W_MAPS,
+    scene_begin_with_node(scene);
+    add_answer(&scene->rig, MAPS, WHOLE("ConfigMap", ""), false);
+    add_answer(&scene->rig, W_MAPS,
                EVENT("ADDED", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")) TOO_OLD, false);
-    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")),
+    add_answer(&scene->rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")),
                false);
-    add_answer(&scene.rig, W_MAPS, "", true);
-    start_unhealthy(&scene);
-    wait_healthy(&scene, 2);
-    fake_api_wait(scene.rig.api, 8); /* the second watch is there: no request is on its way */
-    sl_unhealthy_stop(scene.unhealthy);
-    fake_api_clear(scene.rig.api);
-    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"1\"")),
+    add_answer(&scene->rig, W_MAPS, "", true);
+    start_unhealthy(scene);
+    wait_healthy(scene, 2);
+    fake_api_wait(scene->rig.api, 8); /* the second watch is there: no request is on its way */
+    sl_unhealthy_stop(scene->unhealthy);
+    fake_api_clear(scene->rig.api);
+    add_answer(&scene->rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"1\"")),
                false);
-    add_answer(&scene.rig, W_MAPS,
+    add_answer(&scene->rig, W_MAPS,
                EVENT("DELETED", MAP("unhealthy-gpu-n1", ""))
                    EVENT("ADDED", MAP("unhealthy-gpu-n2", "\"gpus\":1")),
                true);
-    start_unhealthy(&scene);
-    wait_healthy(&scene, 3);
-    scene_end(&scene);
+    start_unhealthy(scene);
+    wait_healthy(scene, 3);
 }
 
-static void what_a_list_does_not_name_is_healthy_again(void **state)
+TEST_ALONE(what_a_list_does_not_name_is_healthy_again)
 {
     struct scene scene;
-    (void)state;
     scene_begin_with_node(&scene);
     add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0,1\"")),
                false);
@@ -187,45 +182,27 @@ static void what_a_list_does_not_name_is_healthy_again(void **state)
     scene_end(&scene);
 }
 
-static void marks_outlive_news_of_the_node(void **state)
+TEST_ON(struct scene *scene, marks_outlive_news_of_the_node)
 {
-    struct scene scene;
-    (void)state;
-    scene_begin(&scene);
-    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")),
+    scene_begin(scene);
+    add_answer(&scene->rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")),
                false);
-    add_answer(&scene.rig, W_MAPS, "", true);
-    start_unhealthy(&scene);
-    wait_listed(&scene);
-    add_answer(&scene.rig, NODES, WHOLE("Node", ""), false);
-    add_answer(&scene.rig, W_NODES,
+    add_answer(&scene->rig, W_MAPS, "", true);
+    start_unhealthy(scene);
+    wait_listed(scene);
+    add_answer(&scene->rig, NODES, WHOLE("Node", ""), false);
+    add_answer(&scene->rig, W_NODES,
                EVENT("ADDED", NODE("n1", "11")) EVENT("DELETED", NODE("n1", "12"))
                    EVENT("ADDED", NODE("n1", "13")) EVENT("MODIFIED", NODE("n1", "14")),
                true);
-    start_nodes(&scene);
-    wait_healthy(&scene, 2);
-    scene_end(&scene);
+    start_nodes(scene);
+    wait_healthy(scene, 2);
 }
 
-static void who_may_not_look_is_not_waited_for(void **state)
+TEST_ON(struct scene *scene, who_may_not_look_is_not_waited_for)
 {
-    struct scene scene;
-    (void)state;
-    scene_begin(&scene);
-    fake_api_add(scene.rig.api, (struct fake_answer){.path = MAPS, .status = 403});
-    start_unhealthy(&scene);
-    wait_listed(&scene);
-    scene_end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_that_comes_later_is_marked),
-        cmocka_unit_test(a_configmap_that_comes_later_marks_and_its_end_unmarks),
-        cmocka_unit_test(what_a_list_does_not_name_is_healthy_again),
-        cmocka_unit_test(marks_outlive_news_of_the_node),
-        cmocka_unit_test(who_may_not_look_is_not_waited_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    scene_begin(scene);
+    fake_api_add(scene->rig.api, (struct fake_answer){.path = MAPS, .status = 403});
+    start_unhealthy(scene);
+    wait_listed(scene);
 }

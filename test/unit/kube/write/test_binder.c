@@ -3,16 +3,15 @@
 
 #include <sched.h>
 
+TEST_FIXTURE_OF(struct scene, scene_open, scene_end)
+
 /* ---- what is sent ---- */
 
-static void the_binding_carries_the_assignment_and_the_uid(void **state)
+TEST_ON(struct scene *scene, the_binding_carries_the_assignment_and_the_uid)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    add(&scene.rig, "POST", BINDING, 201, SAYS("x", "201"));
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    const struct fake_request *request = fake_api_request(scene.rig.api, 0);
+    add(&scene->rig, "POST", BINDING, 201, SAYS("x", "201"));
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    const struct fake_request *request = fake_api_request(scene->rig.api, 0);
     assert_string_equal(request->path, BINDING);
     assert_string_equal(
         request->body,
@@ -21,8 +20,7 @@ static void the_binding_carries_the_assignment_and_the_uid(void **state)
         "\"nvidia.com/mig-1g.6gb=0/2\"}},\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\","
         "\"name\":\"n1\"}}");
     assert_string_equal(request->content_type, "application/json");
-    assert_int_equal(fake_api_requests(scene.rig.api), 1);
-    scene_end(&scene);
+    assert_int_equal(fake_api_requests(scene->rig.api), 1);
 }
 
 /* ---- what one answer to the POST and one reading mean ---- */
@@ -59,9 +57,8 @@ static const struct one_case cases[] = {
     {422, 0, NULL, SL_BIND_END_FAILED, "no it"},
 };
 
-static void an_answer_that_leaves_doubt_is_settled_by_the_pod(void **state)
+TEST_ALONE(an_answer_that_leaves_doubt_is_settled_by_the_pod)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct one_case *c = &cases[i];
         struct scene scene;
@@ -85,104 +82,80 @@ static void an_answer_that_leaves_doubt_is_settled_by_the_pod(void **state)
 
 /* ---- more than one try ---- */
 
-static void what_was_not_carried_out_is_sent_again(void **state)
+TEST_ON(struct scene *scene, what_was_not_carried_out_is_sent_again)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
     for (int i = 0; i < 3; i++) {
-        add(&scene.rig, "POST", BINDING, 429, SAYS("TooManyRequests", "429"));
+        add(&scene->rig, "POST", BINDING, 429, SAYS("TooManyRequests", "429"));
     }
-    add(&scene.rig, "POST", BINDING, 201, "{}");
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    assert_int_equal(count(&scene, "POST"), 4);
-    assert_int_equal(count(&scene, "GET"), 0);
-    scene_end(&scene);
+    add(&scene->rig, "POST", BINDING, 201, "{}");
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    assert_int_equal(count(scene, "POST"), 4);
+    assert_int_equal(count(scene, "GET"), 0);
 }
 
-static void an_unbound_pod_is_bound_again_while_a_post_may_be_lost(void **state)
+TEST_ON(struct scene *scene, an_unbound_pod_is_bound_again_while_a_post_may_be_lost)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    add_kind(&scene, "POST", FAKE_CLOSE, 1);
-    add(&scene.rig, "GET", POD, 200, UNBOUND);
-    add(&scene.rig, "POST", BINDING, 503, "{}");
-    add(&scene.rig, "GET", POD, 500, "{}");
-    add(&scene.rig, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
-    add(&scene.rig, "GET", POD, 200, "<html>");
-    add_kind(&scene, "GET", FAKE_CLOSE, 1);
-    add(&scene.rig, "GET", POD, 200, UNBOUND);
-    add(&scene.rig, "POST", BINDING, 409, SAYS("Conflict", "409")); /* the first came through */
-    add(&scene.rig, "GET", POD, 200, OURS);
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    assert_int_equal(count(&scene, "POST"), 3);
-    scene_end(&scene);
+    add_kind(scene, "POST", FAKE_CLOSE, 1);
+    add(&scene->rig, "GET", POD, 200, UNBOUND);
+    add(&scene->rig, "POST", BINDING, 503, "{}");
+    add(&scene->rig, "GET", POD, 500, "{}");
+    add(&scene->rig, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    add(&scene->rig, "GET", POD, 200, "<html>");
+    add_kind(scene, "GET", FAKE_CLOSE, 1);
+    add(&scene->rig, "GET", POD, 200, UNBOUND);
+    add(&scene->rig, "POST", BINDING, 409, SAYS("Conflict", "409")); /* the first came through */
+    add(&scene->rig, "GET", POD, 200, OURS);
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    assert_int_equal(count(scene, "POST"), 3);
 }
 
-static void an_answer_that_is_cut_is_read_up(void **state)
+TEST_ON(struct scene *scene, an_answer_that_is_cut_is_read_up)
 {
     static const char *const body = SAYS("x", "201");
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "POST",
-                                                     .path = BINDING,
-                                                     .times = 1,
-                                                     .status = 201,
-                                                     .body = body,
-                                                     .piece = 5,
-                                                     .cut = true,
-                                                     .cut_at = 20});
-    add(&scene.rig, "GET", POD, 200, OURS);
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    scene_end(&scene);
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "POST",
+                                                      .path = BINDING,
+                                                      .times = 1,
+                                                      .status = 201,
+                                                      .body = body,
+                                                      .piece = 5,
+                                                      .cut = true,
+                                                      .cut_at = 20});
+    add(&scene->rig, "GET", POD, 200, OURS);
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
 }
 
 /* ---- who may ---- */
 
-static void who_does_not_lead_sends_nothing(void **state)
+TEST_ON(struct scene *scene, who_does_not_lead_sends_nothing)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    atomic_store(&scene.reign.leads, 0);
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
-    assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
-    assert_int_equal(fake_api_requests(scene.rig.api), 0);
-    scene_end(&scene);
+    atomic_store(&scene->reign.leads, 0);
+    assert_int_equal(bind_whole(scene), SL_BIND_END_FAILED);
+    assert_string_equal(scene->outcome.text, "this replica is not the leader any more");
+    assert_int_equal(fake_api_requests(scene->rig.api), 0);
 }
 
-static void nothing_of_an_earlier_leadership_is_sent(void **state)
+TEST_ON(struct scene *scene, nothing_of_an_earlier_leadership_is_sent)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    scene.reign.leadership++; /* it has lost the lead since, and has it again */
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
-    assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
-    assert_int_equal(fake_api_requests(scene.rig.api), 0);
-    scene_end(&scene);
+    scene->reign.leadership++; /* it has lost the lead since, and has it again */
+    assert_int_equal(bind_whole(scene), SL_BIND_END_FAILED);
+    assert_string_equal(scene->outcome.text, "this replica is not the leader any more");
+    assert_int_equal(fake_api_requests(scene->rig.api), 0);
 }
 
-static void who_is_deposed_only_reads(void **state)
+TEST_ON(struct scene *scene, who_is_deposed_only_reads)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    atomic_store(&scene.reign.leads, 1);
-    add_kind(&scene, "POST", FAKE_CLOSE, 1);
-    add(&scene.rig, "GET", POD, 200, UNBOUND);
-    add(&scene.rig, "GET", POD, 200, UNBOUND);
-    add(&scene.rig, "GET", POD, 200, OURS);
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    assert_int_equal(count(&scene, "POST"), 1);
-    scene_end(&scene);
+    atomic_store(&scene->reign.leads, 1);
+    add_kind(scene, "POST", FAKE_CLOSE, 1);
+    add(&scene->rig, "GET", POD, 200, UNBOUND);
+    add(&scene->rig, "GET", POD, 200, UNBOUND);
+    add(&scene->rig, "GET", POD, 200, OURS);
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    assert_int_equal(count(scene, "POST"), 1);
 }
 
 /* ---- reading alone ---- */
 
-static void what_is_late_is_only_read(void **state)
+TEST_ALONE(what_is_late_is_only_read)
 {
     static const struct {
         const char *body;
@@ -195,7 +168,6 @@ static void what_is_late_is_only_read(void **state)
         {READ("u1", "n2", ""), "the pod is bound to node n2", 200, SL_BIND_END_FAILED},
         {SAYS("NotFound", "404"), "the pod is gone", 404, SL_BIND_END_FAILED},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
         struct scene scene;
         scene_begin(&scene);
@@ -215,35 +187,30 @@ static void what_is_late_is_only_read(void **state)
 }
 
 /* A binding that was taken for lost has been carried out, with other devices than those of now. */
-static void the_ledger_learns_what_the_pod_really_has(void **state)
+TEST_ON(struct scene *scene, the_ledger_learns_what_the_pod_really_has)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    assert_int_equal(sl_store_put_pod(scene.store, pod_with(NULL, 0, NULL), NULL), 0);
-    add(&scene.rig, "POST", BINDING, 409, SAYS("Conflict", "409"));
-    add(&scene.rig, "GET", POD, 200,
+    assert_int_equal(sl_store_put_pod(scene->store, pod_with(NULL, 0, NULL), NULL), 0);
+    add(&scene->rig, "POST", BINDING, 409, SAYS("Conflict", "409"));
+    add(&scene->rig, "GET", POD, 200,
         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":"
         "\"default\",\"uid\":\"u1\",\"annotations\":{\"sliced.dev/assignment\":\"y=1\"}},"
         "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"resources\":"
         "{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}");
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    struct sl_pod *pod = sl_store_pod(scene.store, SL_STR("default"), SL_STR("p"));
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    struct sl_pod *pod = sl_store_pod(scene->store, SL_STR("default"), SL_STR("p"));
     assert_string_equal(pod->node, "n1");
     assert_string_equal(pod->assignment, "y=1");
     sl_pod_unref(pod);
-    scene_end(&scene);
 }
 
 /* ---- many ---- */
 
-static void many_bindings_go_at_the_same_time(void **state)
+TEST_ALONE(many_bindings_go_at_the_same_time)
 {
     enum { N = 200 };
     static struct outcome outcomes[N];
     struct scene scene;
     struct sl_kube_binder_stats stats = {.in_flight = 1};
-    (void)state;
     scene_open(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "POST", .status = 201});
     for (int i = 0; i < N; i++) {
@@ -264,22 +231,4 @@ static void many_bindings_go_at_the_same_time(void **state)
     for (int i = 0; i < N; i++) {
         assert_int_equal(outcomes[i].done, 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_binding_carries_the_assignment_and_the_uid),
-        cmocka_unit_test(an_answer_that_leaves_doubt_is_settled_by_the_pod),
-        cmocka_unit_test(what_was_not_carried_out_is_sent_again),
-        cmocka_unit_test(an_unbound_pod_is_bound_again_while_a_post_may_be_lost),
-        cmocka_unit_test(an_answer_that_is_cut_is_read_up),
-        cmocka_unit_test(who_does_not_lead_sends_nothing),
-        cmocka_unit_test(nothing_of_an_earlier_leadership_is_sent),
-        cmocka_unit_test(who_is_deposed_only_reads),
-        cmocka_unit_test(what_is_late_is_only_read),
-        cmocka_unit_test(the_ledger_learns_what_the_pod_really_has),
-        cmocka_unit_test(many_bindings_go_at_the_same_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

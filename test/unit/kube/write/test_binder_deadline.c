@@ -15,64 +15,54 @@ static void wait_for_deadline(struct scene *scene, uint64_t set, uint64_t failed
     }
 }
 
-static void a_bound_pods_timeout_becomes_its_deadline(void **state)
+TEST_FIXTURE_OF(struct scene, scene_open, scene_end)
+
+TEST_ON(struct scene *scene, a_bound_pods_timeout_becomes_its_deadline)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
-    add(&scene.rig, "POST", BINDING, 201, "{}");
-    add(&scene.rig, "PATCH", POD, 503, "{}");
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    wait_for_deadline(&scene, 1, 0);
-    const struct fake_request *request = fake_api_request(scene.rig.api, 1);
+    assert_int_equal(sl_store_put_pod(scene->store, pod_with("90m", 0, NULL), NULL), 0);
+    add(&scene->rig, "POST", BINDING, 201, "{}");
+    add(&scene->rig, "PATCH", POD, 503, "{}");
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    wait_for_deadline(scene, 1, 0);
+    const struct fake_request *request = fake_api_request(scene->rig.api, 1);
     assert_string_equal(request->method, "PATCH");
     assert_string_equal(request->path, POD);
     assert_string_equal(request->content_type, "application/merge-patch+json");
     assert_string_equal(request->body, "{\"metadata\":{\"uid\":\"u1\"},\"spec\":{"
                                        "\"activeDeadlineSeconds\":5400}}");
-    scene_end(&scene);
 }
 
-static void a_deadline_that_cannot_be_set_is_counted_not_fatal(void **state)
+TEST_ON(struct scene *scene, a_deadline_that_cannot_be_set_is_counted_not_fatal)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
-    add(&scene.rig, "POST", BINDING, 201, "{}");
-    add(&scene.rig, "PATCH", POD, 403, SAYS("Forbidden", "403"));
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
-    wait_for_deadline(&scene, 0, 1);
-    scene_end(&scene);
+    assert_int_equal(sl_store_put_pod(scene->store, pod_with("90m", 0, NULL), NULL), 0);
+    add(&scene->rig, "POST", BINDING, 201, "{}");
+    add(&scene->rig, "PATCH", POD, 403, SAYS("Forbidden", "403"));
+    assert_int_equal(bind_whole(scene), SL_BIND_END_BOUND);
+    wait_for_deadline(scene, 0, 1);
 }
 
-static void a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told_of(void **state)
+TEST_ON(struct scene *scene,
+        a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told_of)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
     struct sl_pod *pod = pod_with("90m", 0, "n1");
-    add(&scene.rig, "PATCH", POD, 403, SAYS("Forbidden", "403"));
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    sl_kube_retry_deadline(scene.binder, pod, 7); /* nothing has failed */
-    sl_kube_set_deadline(scene.binder, pod, 7);
-    wait_for_deadline(&scene, 0, 1);
-    assert_int_equal(count(&scene, "PATCH"), 1);
+    add(&scene->rig, "PATCH", POD, 403, SAYS("Forbidden", "403"));
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    sl_kube_retry_deadline(scene->binder, pod, 7); /* nothing has failed */
+    sl_kube_set_deadline(scene->binder, pod, 7);
+    wait_for_deadline(scene, 0, 1);
+    assert_int_equal(count(scene, "PATCH"), 1);
 
-    sl_kube_retry_deadline(scene.binder, pod, 7);
-    sl_kube_retry_deadline(scene.binder, pod, 7); /* once for each failure */
-    wait_for_deadline(&scene, 1, 1);
-    assert_int_equal(count(&scene, "PATCH"), 2);
+    sl_kube_retry_deadline(scene->binder, pod, 7);
+    sl_kube_retry_deadline(scene->binder, pod, 7); /* once for each failure */
+    wait_for_deadline(scene, 1, 1);
+    assert_int_equal(count(scene, "PATCH"), 2);
     sl_pod_unref(pod);
-    scene_end(&scene);
 }
 
-static void a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed(void **state)
+TEST_ALONE(a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     struct sl_pod *pod = pod_with("90m", 0, "n1");
     struct sl_kube_binder_stats stats = {.deadlines = 0};
@@ -100,10 +90,9 @@ static void a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed(void **s
 }
 
 /* The patch that opened its gate has set it; the watch may not have told of that yet. */
-static void a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it(void **state)
+TEST_ALONE(a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
     struct sl_pod *has = pod_with("90m", 5400, "n1");
@@ -132,38 +121,21 @@ static void a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it(vo
     scene_end(&scene);
 }
 
-static void nobody_elses_deadline_is_touched(void **state)
+TEST_ON(struct scene *scene, nobody_elses_deadline_is_touched)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
     struct sl_pod *const left[] = {pod_with("90m", 60, "n1"), pod_with(NULL, 0, "n1"),
                                    pod_with("90m", 0, NULL)};
     for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
-        sl_kube_set_deadline(scene.binder, left[i], 7);
+        sl_kube_set_deadline(scene->binder, left[i], 7);
         sl_pod_unref(left[i]);
     }
     struct sl_pod *pod = pod_with("90m", 0, "n1");
-    atomic_store(&scene.reign.leads, 0);
-    sl_kube_set_deadline(scene.binder, pod, 7);
-    atomic_store(&scene.reign.leads, -1);
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    sl_kube_set_deadline(scene.binder, pod, 7);
+    atomic_store(&scene->reign.leads, 0);
+    sl_kube_set_deadline(scene->binder, pod, 7);
+    atomic_store(&scene->reign.leads, -1);
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    sl_kube_set_deadline(scene->binder, pod, 7);
     sl_pod_unref(pod);
-    wait_for_deadline(&scene, 1, 0);
-    assert_int_equal(fake_api_requests(scene.rig.api), 1);
-    scene_end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bound_pods_timeout_becomes_its_deadline),
-        cmocka_unit_test(a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it),
-        cmocka_unit_test(a_deadline_that_cannot_be_set_is_counted_not_fatal),
-        cmocka_unit_test(a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told_of),
-        cmocka_unit_test(a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed),
-        cmocka_unit_test(nobody_elses_deadline_is_touched),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    wait_for_deadline(scene, 1, 0);
+    assert_int_equal(fake_api_requests(scene->rig.api), 1);
 }

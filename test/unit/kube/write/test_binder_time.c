@@ -25,141 +25,115 @@ static void lose_a_post(struct scene *scene)
     run_out_after(scene, 1);
 }
 
-static void a_post_without_an_answer_is_given_up_and_read_up(void **state)
+TEST_FIXTURE_OF(struct scene, NULL, scene_end)
+
+TEST_ON(struct scene *scene, a_post_without_an_answer_is_given_up_and_read_up)
 {
-    struct scene scene;
-    (void)state;
-    scene_begin(&scene);
-    scene.options.try_us = scene.options.timeout_us / 4;
-    scene_start(&scene);
-    add_kind(&scene, "POST", FAKE_HANG, 1);
-    add(&scene.rig, "GET", POD, 200, OURS);
-    bind_begin(&scene);
-    fake_api_wait(scene.rig.api, 1);
-    fake_clock_advance(scene.rig.client, scene.options.try_us);
-    outcome_wait(&scene.outcome);
-    end_is(&scene, SL_BIND_END_BOUND, "");
-    scene_end(&scene);
+    scene_begin(scene);
+    scene->options.try_us = scene->options.timeout_us / 4;
+    scene_start(scene);
+    add_kind(scene, "POST", FAKE_HANG, 1);
+    add(&scene->rig, "GET", POD, 200, OURS);
+    bind_begin(scene);
+    fake_api_wait(scene->rig.api, 1);
+    fake_clock_advance(scene->rig.client, scene->options.try_us);
+    outcome_wait(&scene->outcome);
+    end_is(scene, SL_BIND_END_BOUND, "");
 }
 
-static void what_cannot_be_learnt_in_time_is_unknown(void **state)
+TEST_ON(struct scene *scene, what_cannot_be_learnt_in_time_is_unknown)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    lose_a_post(&scene);
-    end_is(&scene, SL_BIND_END_UNKNOWN,
+    scene_open(scene);
+    lose_a_post(scene);
+    end_is(scene, SL_BIND_END_UNKNOWN,
            "whether the pod is bound is not known: the API server did not answer in time");
-    scene_end(&scene);
 }
 
-static void what_cannot_be_read_in_time_is_unknown(void **state)
+TEST_ON(struct scene *scene, what_cannot_be_read_in_time_is_unknown)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    add_kind(&scene, "POST", FAKE_CLOSE, 1);
-    add_kind(&scene, "GET", FAKE_HANG, 1);
-    bind_begin(&scene);
-    run_out_after(&scene, 2);
-    assert_int_equal(scene.outcome.end, SL_BIND_END_UNKNOWN);
-    assert_true(strncmp(scene.outcome.text, "whether the pod is bound is not known: ", 39) == 0);
-    scene_end(&scene);
+    scene_open(scene);
+    add_kind(scene, "POST", FAKE_CLOSE, 1);
+    add_kind(scene, "GET", FAKE_HANG, 1);
+    bind_begin(scene);
+    run_out_after(scene, 2);
+    assert_int_equal(scene->outcome.end, SL_BIND_END_UNKNOWN);
+    assert_true(strncmp(scene->outcome.text, "whether the pod is bound is not known: ", 39) == 0);
 }
 
-static void a_pod_that_stays_unbound_after_a_lost_post_is_unknown(void **state)
+TEST_ON(struct scene *scene, a_pod_that_stays_unbound_after_a_lost_post_is_unknown)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    add_kind(&scene, "POST", FAKE_CLOSE, 0);
-    fake_api_add(scene.rig.api,
+    scene_open(scene);
+    add_kind(scene, "POST", FAKE_CLOSE, 0);
+    fake_api_add(scene->rig.api,
                  (struct fake_answer){.method = "GET", .path = POD, .body = UNBOUND});
-    bind_begin(&scene);
-    run_out_after(&scene, 5);
-    assert_int_equal(scene.outcome.end, SL_BIND_END_UNKNOWN);
-    assert_true(count(&scene, "POST") > 1);
-    scene_end(&scene);
+    bind_begin(scene);
+    run_out_after(scene, 5);
+    assert_int_equal(scene->outcome.end, SL_BIND_END_UNKNOWN);
+    assert_true(count(scene, "POST") > 1);
 }
 
-static void a_refusal_that_could_not_be_read_up_is_unknown(void **state)
+TEST_ON(struct scene *scene, a_refusal_that_could_not_be_read_up_is_unknown)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    add(&scene.rig, "POST", BINDING, 409, SAYS("Conflict", "409"));
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET", .path = POD, .status = 500});
-    bind_begin(&scene);
-    run_out_after(&scene, 4);
-    assert_int_equal(scene.outcome.end, SL_BIND_END_UNKNOWN);
-    scene_end(&scene);
+    scene_open(scene);
+    add(&scene->rig, "POST", BINDING, 409, SAYS("Conflict", "409"));
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "GET", .path = POD, .status = 500});
+    bind_begin(scene);
+    run_out_after(scene, 4);
+    assert_int_equal(scene->outcome.end, SL_BIND_END_UNKNOWN);
 }
 
 /* The last try is ended by time: what the server said before tells more than that. */
-static void an_unknown_end_tells_what_the_server_said(void **state)
+TEST_ON(struct scene *scene, an_unknown_end_tells_what_the_server_said)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    add(&scene.rig, "GET", POD, 403, SAYS("Forbidden", "403"));
-    add_kind(&scene, "GET", FAKE_HANG, 1);
-    bind_with(&scene, false, sl_kube_resolve);
-    run_out_after(&scene, 2);
-    end_is(&scene, SL_BIND_END_UNKNOWN, "whether the pod is bound is not known: no Forbidden");
-    assert_int_equal(count(&scene, "POST"), 0);
-    scene_end(&scene);
+    scene_open(scene);
+    add(&scene->rig, "GET", POD, 403, SAYS("Forbidden", "403"));
+    add_kind(scene, "GET", FAKE_HANG, 1);
+    bind_with(scene, false, sl_kube_resolve);
+    run_out_after(scene, 2);
+    end_is(scene, SL_BIND_END_UNKNOWN, "whether the pod is bound is not known: no Forbidden");
+    assert_int_equal(count(scene, "POST"), 0);
 }
 
-static void a_server_that_was_too_busy_has_not_bound(void **state)
+TEST_ON(struct scene *scene, a_server_that_was_too_busy_has_not_bound)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
+    scene_open(scene);
     fake_api_add(
-        scene.rig.api,
+        scene->rig.api,
         (struct fake_answer){.method = "POST", .path = POD, .status = 429, .retry_after = "3600"});
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
-    scene_end(&scene);
+    assert_int_equal(bind_whole(scene), SL_BIND_END_FAILED);
 }
 
-static void an_unknown_end_is_remembered(void **state)
+TEST_ON(struct scene *scene, an_unknown_end_is_remembered)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    lose_a_post(&scene);
-    assert_int_equal(scene.outcome.end, SL_BIND_END_UNKNOWN);
-    assert_false(sl_kube_binder_is_quiet(scene.binder));
-    fake_api_add(scene.rig.api,
+    scene_open(scene);
+    lose_a_post(scene);
+    assert_int_equal(scene->outcome.end, SL_BIND_END_UNKNOWN);
+    assert_false(sl_kube_binder_is_quiet(scene->binder));
+    fake_api_add(scene->rig.api,
                  (struct fake_answer){.method = "GET", .path = POD, .body = UNBOUND});
-    atomic_store(&scene.reign.leads, 0);
-    bind_begin(&scene);
-    run_out_after(&scene, 3);
-    assert_int_equal(scene.outcome.end, SL_BIND_END_UNKNOWN); /* the first may come through yet */
-    assert_int_equal(count(&scene, "POST"), 1);
-    scene_end(&scene);
+    atomic_store(&scene->reign.leads, 0);
+    bind_begin(scene);
+    run_out_after(scene, 3);
+    assert_int_equal(scene->outcome.end, SL_BIND_END_UNKNOWN); /* the first may come through yet */
+    assert_int_equal(count(scene, "POST"), 1);
 }
 
-static void an_unknown_end_is_forgotten_after_two_minutes(void **state)
+TEST_ON(struct scene *scene, an_unknown_end_is_forgotten_after_two_minutes)
 {
-    struct scene scene;
-    (void)state;
-    scene_open(&scene);
-    lose_a_post(&scene);
-    fake_clock_advance(scene.rig.client, 121000 * MS);
-    atomic_store(&scene.reign.leads, 0);
-    assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
-    while (!sl_kube_binder_is_quiet(scene.binder)) { /* just after done was called */
+    scene_open(scene);
+    lose_a_post(scene);
+    fake_clock_advance(scene->rig.client, 121000 * MS);
+    atomic_store(&scene->reign.leads, 0);
+    assert_int_equal(bind_whole(scene), SL_BIND_END_FAILED);
+    while (!sl_kube_binder_is_quiet(scene->binder)) { /* just after done was called */
         (void)sched_yield();
     }
-    scene_end(&scene);
 }
 
-static void what_was_allowed_before_a_pause_is_not_sent_after_it(void **state)
+TEST_ALONE(what_was_allowed_before_a_pause_is_not_sent_after_it)
 {
     struct scene scene;
     struct block block = BLOCK_INIT;
-    (void)state;
     scene_open(&scene);
     block_close(&block, scene.rig.client);
     bind_begin(&scene);
@@ -171,10 +145,9 @@ static void what_was_allowed_before_a_pause_is_not_sent_after_it(void **state)
     scene_end(&scene);
 }
 
-static void a_client_that_goes_ends_all(void **state)
+TEST_ALONE(a_client_that_goes_ends_all)
 {
     struct scene scene;
-    (void)state;
     scene_open(&scene);
     add_kind(&scene, "POST", FAKE_HANG, 0);
     bind_begin(&scene);
@@ -188,22 +161,4 @@ static void a_client_that_goes_ends_all(void **state)
     assert_int_equal(stats.in_flight, 0);
     assert_int_equal(stats.ends[SL_BIND_END_UNKNOWN], 1);
     scene_end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_post_without_an_answer_is_given_up_and_read_up),
-        cmocka_unit_test(what_cannot_be_learnt_in_time_is_unknown),
-        cmocka_unit_test(what_cannot_be_read_in_time_is_unknown),
-        cmocka_unit_test(a_pod_that_stays_unbound_after_a_lost_post_is_unknown),
-        cmocka_unit_test(a_refusal_that_could_not_be_read_up_is_unknown),
-        cmocka_unit_test(an_unknown_end_tells_what_the_server_said),
-        cmocka_unit_test(a_server_that_was_too_busy_has_not_bound),
-        cmocka_unit_test(an_unknown_end_is_remembered),
-        cmocka_unit_test(an_unknown_end_is_forgotten_after_two_minutes),
-        cmocka_unit_test(what_was_allowed_before_a_pause_is_not_sent_after_it),
-        cmocka_unit_test(a_client_that_goes_ends_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,12 +65,11 @@ static const struct sl_change_kind plain = {.priority = SL_CALL_NORMAL,
                                             .answered = fail_always,
                                             .ended = note_end};
 
-static void a_change_that_may_not_be_written_ends_by_what_was_written_before(void **state)
+TEST_THAT(a_change_that_may_not_be_written_ends_by_what_was_written_before)
 {
     struct rig rig;
     struct sl_changes changes;
     atomic_int end;
-    (void)state;
     rig_start(&rig);
     sl_changes_init(&changes, &(struct sl_change_options){.client = rig.client,
                                                           .leads = leads_never,
@@ -84,13 +83,12 @@ static void a_change_that_may_not_be_written_ends_by_what_was_written_before(voi
     rig_end(&rig);
 }
 
-static void a_full_queue_ends_a_change_unless_its_kind_waits_for_a_place(void **state)
+TEST_THAT(a_full_queue_ends_a_change_unless_its_kind_waits_for_a_place)
 {
     struct sl_change_kind waits = plain;
     struct rig rig;
     struct sl_changes changes;
     atomic_int end;
-    (void)state;
     waits.waits_for_place = true;
     rig_prepare(&rig, fake_api_start());
     rig.options.max_queued = 0;
@@ -113,13 +111,4 @@ static void a_full_queue_ends_a_change_unless_its_kind_waits_for_a_place(void **
     assert_int_equal(atomic_load(&end), SL_CHANGE_FAILED);
     assert_int_equal(atomic_load(&changes.ends[SL_CHANGE_FAILED]), 2);
     assert_int_equal(atomic_load(&changes.in_flight), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_change_that_may_not_be_written_ends_by_what_was_written_before),
-        cmocka_unit_test(a_full_queue_ends_a_change_unless_its_kind_waits_for_a_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

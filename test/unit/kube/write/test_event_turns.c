@@ -1,11 +1,6 @@
 /* Whose Event is sent next. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "kube/write/event_turns.h"
+#include "unit/test.h"
 
 enum { MANY = 200 };
 
@@ -21,10 +16,9 @@ static void assert_next(struct sl_event_turns *turns, unsigned i)
     assert_ptr_equal(sl_event_turns_pop(turns), &waiting[i]);
 }
 
-static void each_namespace_has_its_turn(void **state)
+TEST_THAT(each_namespace_has_its_turn)
 {
     struct sl_event_turns turns = {.n = 0};
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         push(&turns, i, "greedy");
     }
@@ -46,11 +40,10 @@ static void each_namespace_has_its_turn(void **state)
     sl_event_turns_free(&turns);
 }
 
-static void one_namespace_leaves_room_for_others(void **state)
+TEST_THAT(one_namespace_leaves_room_for_others)
 {
     struct sl_event_turns turns = {.n = 0};
     unsigned n = 0;
-    (void)state;
     while (sl_event_turns_have_room(&turns, SL_STR("greedy"), 100)) {
         push(&turns, n++, "greedy");
     }
@@ -62,13 +55,4 @@ static void one_namespace_leaves_room_for_others(void **state)
     }
     assert_false(sl_event_turns_have_room(&turns, SL_STR("fresh"), 100));
     sl_event_turns_free(&turns);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_namespace_has_its_turn),
-        cmocka_unit_test(one_namespace_leaves_room_for_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,10 @@
 #include <sched.h>
 #include <stdio.h>
 
-#include "util/timestamp.h"
 #include "kube/write/event_write.h"
 #include "kube/write/events.h"
 #include "util/clock.h"
+#include "util/timestamp.h"
 
 #define PATH "/apis/events.k8s.io/v1/namespaces/team/events"
 
@@ -114,7 +114,7 @@ static void assert_series(const json_t *object, int64_t count)
 
 /* ---- what is sent ---- */
 
-static void an_event_names_the_pod_and_who_says_what(void **state)
+TEST_THAT(an_event_names_the_pod_and_who_says_what)
 {
     struct told told;
     const struct sl_event_note note = {.namespace = SL_STR("team"),
@@ -124,7 +124,6 @@ static void an_event_names_the_pod_and_who_says_what(void **state)
                                        .reason = "NeverFits",
                                        .action = "Scheduling",
                                        .note = "no node offers \"3g.20gb\""};
-    (void)state;
     start(&told);
     taken(&told);
 
@@ -160,10 +159,9 @@ static void an_event_names_the_pod_and_who_says_what(void **state)
 }
 
 /* Two replicas that tell the same use one name, so that the API server takes it once. */
-static void what_is_told_once_has_the_same_name_in_every_process(void **state)
+TEST_THAT(what_is_told_once_has_the_same_name_in_every_process)
 {
     char name[3][300];
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct told told;
         const struct sl_event_note note = {.namespace = SL_STR("team"),
@@ -190,10 +188,9 @@ static void what_is_told_once_has_the_same_name_in_every_process(void **state)
 }
 
 /* The API server takes Events of objects without a namespace in "default" alone. */
-static void an_event_of_a_node_is_in_the_default_namespace(void **state)
+TEST_THAT(an_event_of_a_node_is_in_the_default_namespace)
 {
     struct told told;
-    (void)state;
     start(&told);
     taken(&told);
     for (unsigned i = 0; i < 2; i++) {
@@ -219,10 +216,9 @@ static void an_event_of_a_node_is_in_the_default_namespace(void **state)
     end(&told);
 }
 
-static void a_pod_of_the_default_namespace_is_told_beside_a_node_of_its_name(void **state)
+TEST_THAT(a_pod_of_the_default_namespace_is_told_beside_a_node_of_its_name)
 {
     struct told told;
-    (void)state;
     start(&told);
     taken(&told);
     struct sl_event_note note = {.kind = SL_EVENT_NODE,
@@ -244,11 +240,10 @@ static void a_pod_of_the_default_namespace_is_told_beside_a_node_of_its_name(voi
     end(&told);
 }
 
-static void a_repetition_is_a_patch_of_the_series(void **state)
+TEST_THAT(a_repetition_is_a_patch_of_the_series)
 {
     struct told told;
     char path[512];
-    (void)state;
     start(&told);
     taken(&told);
     for (unsigned i = 1; i <= 3; i++) {
@@ -271,10 +266,9 @@ static void a_repetition_is_a_patch_of_the_series(void **state)
     end(&told);
 }
 
-static void another_note_pod_or_reason_is_another_event(void **state)
+TEST_THAT(another_note_pod_or_reason_is_another_event)
 {
     struct told told;
-    (void)state;
     start_with(&told, (struct sl_events_options){.burst = 1,
                                                  .repeat_us = 3600000 * MS,
                                                  .max_queued = 1000,
@@ -292,10 +286,9 @@ static void another_note_pod_or_reason_is_another_event(void **state)
     end(&told);
 }
 
-static void the_same_is_not_told_again_too_soon_but_counted(void **state)
+TEST_THAT(the_same_is_not_told_again_too_soon_but_counted)
 {
     struct told told;
-    (void)state;
     start_with(&told, (struct sl_events_options){.burst = 1,
                                                  .repeat_us = 3600000 * MS,
                                                  .max_queued = 1000,
@@ -313,10 +306,9 @@ static void the_same_is_not_told_again_too_soon_but_counted(void **state)
     end(&told);
 }
 
-static void an_event_that_is_gone_begins_anew_with_its_count(void **state)
+TEST_THAT(an_event_that_is_gone_begins_anew_with_its_count)
 {
     struct told told;
-    (void)state;
     start(&told);
     fake_api_add(told.rig.api, (struct fake_answer){.method = "PATCH", .status = 404});
     taken(&told);
@@ -335,10 +327,9 @@ static void an_event_that_is_gone_begins_anew_with_its_count(void **state)
     end(&told);
 }
 
-static void what_comes_while_one_is_sent_goes_after_it(void **state)
+TEST_THAT(what_comes_while_one_is_sent_goes_after_it)
 {
     struct told told;
-    (void)state;
     start(&told);
     fake_api_add(told.rig.api, (struct fake_answer){.times = 1, .kind = FAKE_HANG});
     taken(&told);
@@ -360,10 +351,9 @@ static void what_comes_while_one_is_sent_goes_after_it(void **state)
     end(&told);
 }
 
-static void an_event_that_is_there_already_was_sent(void **state)
+TEST_THAT(an_event_that_is_there_already_was_sent)
 {
     struct told told;
-    (void)state;
     start(&told);
     fake_api_add(told.rig.api, (struct fake_answer){.times = 1, .kind = FAKE_CLOSE});
     fake_api_add(told.rig.api, (struct fake_answer){.status = 409});
@@ -373,10 +363,9 @@ static void an_event_that_is_there_already_was_sent(void **state)
     end(&told);
 }
 
-static void a_refused_event_is_counted_and_created_the_next_time(void **state)
+TEST_THAT(a_refused_event_is_counted_and_created_the_next_time)
 {
     struct told told;
-    (void)state;
     start(&told);
     fake_api_add(told.rig.api, (struct fake_answer){.times = 1, .status = 403});
     taken(&told);
@@ -392,11 +381,10 @@ static void a_refused_event_is_counted_and_created_the_next_time(void **state)
 
 /* ---- text ---- */
 
-static void long_notes_are_cut_between_characters(void **state)
+TEST_THAT(long_notes_are_cut_between_characters)
 {
     char text[SL_EVENT_NOTE_MAX + 100];
     char out[SL_EVENT_NOTE_MAX + 1];
-    (void)state;
     for (size_t shift = 0; shift < 3; shift++) {
         memset(text, 'x', shift);
         for (size_t i = shift; i < sizeof(text) - 4; i += 3) {
@@ -415,21 +403,19 @@ static void long_notes_are_cut_between_characters(void **state)
     assert_string_equal(out, text);
 }
 
-static void what_a_user_wrote_is_escaped_in_a_note(void **state)
+TEST_THAT(what_a_user_wrote_is_escaped_in_a_note)
 {
     char out[SL_EVENT_NOTE_MAX + 1];
-    (void)state;
     (void)sl_event_cut("label \"\x1b[2J\xe2\x80\xae\"", SL_EVENT_NOTE_MAX, out);
     assert_string_equal(out, "label \"\\u001b[2J\\u202e\"");
     (void)sl_event_cut("abc\x1b", 8, out);
     assert_string_equal(out, "abc...");
 }
 
-static void an_events_name_is_never_too_long(void **state)
+TEST_THAT(an_events_name_is_never_too_long)
 {
     char pod[300];
     char name[SL_EVENT_NAME_MAX + 1];
-    (void)state;
     memset(pod, 'a', sizeof(pod));
     for (size_t len = 1; len <= 253; len++) {
         sl_event_name((struct sl_str){pod, len}, UINT64_MAX, name);
@@ -448,12 +434,11 @@ static void an_events_name_is_never_too_long(void **state)
 /* ---- limits ---- */
 
 /* Of six places a namespace has five. */
-static void what_the_queue_does_not_hold_is_dropped(void **state)
+TEST_THAT(what_the_queue_does_not_hold_is_dropped)
 {
     struct told told;
     struct block block = BLOCK_INIT;
     char pod[16];
-    (void)state;
     start_with(&told,
                (struct sl_events_options){.burst = 1, .max_queued = 6, .max_remembered = 1000});
     taken(&told);
@@ -483,12 +468,11 @@ static unsigned told_for(struct told *told, unsigned n, const char *reason)
     return found;
 }
 
-static void what_a_full_queue_did_not_take_is_said_and_warnings_still_have_a_place(void **state)
+TEST_THAT(what_a_full_queue_did_not_take_is_said_and_warnings_still_have_a_place)
 {
     struct told told;
     struct block block = BLOCK_INIT;
     char pod[16];
-    (void)state;
     start_with(&told,
                (struct sl_events_options){.burst = 1, .max_queued = 6, .max_remembered = 1000});
     taken(&told);
@@ -507,12 +491,11 @@ static void what_a_full_queue_did_not_take_is_said_and_warnings_still_have_a_pla
 }
 
 /* As many are under way at a time as SENDING_MAX says: 8. */
-static void warnings_and_first_words_go_ahead_of_what_waits_longer(void **state)
+TEST_THAT(warnings_and_first_words_go_ahead_of_what_waits_longer)
 {
     struct told told;
     struct block block = BLOCK_INIT;
     char pod[16];
-    (void)state;
     start(&told);
     fake_api_add(told.rig.api, (struct fake_answer){.kind = FAKE_HANG});
     block_close(&block, told.rig.client);
@@ -530,12 +513,11 @@ static void warnings_and_first_words_go_ahead_of_what_waits_longer(void **state)
     end(&told);
 }
 
-static void however_many_go_ahead_the_others_go_on(void **state)
+TEST_THAT(however_many_go_ahead_the_others_go_on)
 {
     struct told told;
     struct block block = BLOCK_INIT;
     char pod[16];
-    (void)state;
     start(&told);
     fake_api_add(told.rig.api, (struct fake_answer){.kind = FAKE_HANG});
     block_close(&block, told.rig.client);
@@ -551,12 +533,11 @@ static void however_many_go_ahead_the_others_go_on(void **state)
     end(&told);
 }
 
-static void the_least_recently_used_is_forgotten_first(void **state)
+TEST_THAT(the_least_recently_used_is_forgotten_first)
 {
     struct told told;
     static const char *const pods[] = {"a", "b", "a", "c", "a", "b"};
     static const char *const methods[] = {"POST", "POST", "PATCH", "POST", "PATCH", "POST"};
-    (void)state;
     start_with(&told,
                (struct sl_events_options){.burst = 1, .max_queued = 100, .max_remembered = 2});
     taken(&told);
@@ -568,11 +549,10 @@ static void the_least_recently_used_is_forgotten_first(void **state)
     end(&told);
 }
 
-static void events_keep_to_their_rate(void **state)
+TEST_THAT(events_keep_to_their_rate)
 {
     struct told told;
     char pod[16];
-    (void)state;
     start_with(&told, (struct sl_events_options){
                           .per_second = 50, .burst = 2, .max_queued = 100, .max_remembered = 100});
     taken(&told);
@@ -587,11 +567,10 @@ static void events_keep_to_their_rate(void **state)
     end(&told);
 }
 
-static void what_is_queued_or_under_way_at_the_end_is_let_go(void **state)
+TEST_THAT(what_is_queued_or_under_way_at_the_end_is_let_go)
 {
     struct told told;
     char pod[16];
-    (void)state;
     start(&told);
     fake_api_add(told.rig.api, (struct fake_answer){.kind = FAKE_HANG});
     for (int i = 0; i < 20; i++) {
@@ -602,10 +581,9 @@ static void what_is_queued_or_under_way_at_the_end_is_let_go(void **state)
     end(&told);
 }
 
-static void a_note_without_a_pod_is_dropped(void **state)
+TEST_THAT(a_note_without_a_pod_is_dropped)
 {
     struct told told;
-    (void)state;
     start(&told);
     tell(&told, "", "Waiting", "3 ahead");
     tell(&told, "p", "", "3 ahead");
@@ -634,12 +612,11 @@ static void *tell_much(void *context)
     return NULL;
 }
 
-static void every_note_is_accounted_for(void **state)
+TEST_THAT(every_note_is_accounted_for)
 {
     struct told told;
     struct teller teller[THREADS];
     pthread_t thread[THREADS];
-    (void)state;
     start_with(&told,
                (struct sl_events_options){.burst = 1, .max_queued = 15, .max_remembered = 25});
     fake_api_add(told.rig.api, (struct fake_answer){.times = 5, .status = 403});
@@ -661,34 +638,4 @@ static void every_note_is_accounted_for(void **state)
     assert_int_equal(sum, THREADS * NOTES_EACH);
     assert_int_equal(stats_of(&told).failed, 5);
     end(&told);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_names_the_pod_and_who_says_what),
-        cmocka_unit_test(what_is_told_once_has_the_same_name_in_every_process),
-        cmocka_unit_test(an_event_of_a_node_is_in_the_default_namespace),
-        cmocka_unit_test(a_pod_of_the_default_namespace_is_told_beside_a_node_of_its_name),
-        cmocka_unit_test(a_repetition_is_a_patch_of_the_series),
-        cmocka_unit_test(another_note_pod_or_reason_is_another_event),
-        cmocka_unit_test(the_same_is_not_told_again_too_soon_but_counted),
-        cmocka_unit_test(an_event_that_is_gone_begins_anew_with_its_count),
-        cmocka_unit_test(what_comes_while_one_is_sent_goes_after_it),
-        cmocka_unit_test(an_event_that_is_there_already_was_sent),
-        cmocka_unit_test(a_refused_event_is_counted_and_created_the_next_time),
-        cmocka_unit_test(long_notes_are_cut_between_characters),
-        cmocka_unit_test(what_a_user_wrote_is_escaped_in_a_note),
-        cmocka_unit_test(an_events_name_is_never_too_long),
-        cmocka_unit_test(what_the_queue_does_not_hold_is_dropped),
-        cmocka_unit_test(what_a_full_queue_did_not_take_is_said_and_warnings_still_have_a_place),
-        cmocka_unit_test(warnings_and_first_words_go_ahead_of_what_waits_longer),
-        cmocka_unit_test(however_many_go_ahead_the_others_go_on),
-        cmocka_unit_test(the_least_recently_used_is_forgotten_first),
-        cmocka_unit_test(events_keep_to_their_rate),
-        cmocka_unit_test(what_is_queued_or_under_way_at_the_end_is_let_go),
-        cmocka_unit_test(a_note_without_a_pod_is_dropped),
-        cmocka_unit_test(every_note_is_accounted_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

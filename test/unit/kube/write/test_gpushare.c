@@ -62,10 +62,9 @@ static void has(const char *body, const char *member)
     }
 }
 
-static void a_share_of_memory_is_bound_with_what_the_plugin_reads(void **state)
+TEST_THAT(a_share_of_memory_is_bound_with_what_the_plugin_reads)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     load(scene.store, MIXED POD_P(CONTAINER("a", "5") ", " CONTAINER("b", "7")));
     scene_start(&scene);
@@ -82,10 +81,9 @@ static void a_share_of_memory_is_bound_with_what_the_plugin_reads(void **state)
     scene_end(&scene);
 }
 
-static void a_repeated_post_says_the_same(void **state)
+TEST_THAT(a_repeated_post_says_the_same)
 {
     struct scene scene;
-    (void)state;
     scene_begin(&scene);
     load(scene.store, MIXED POD_P(CONTAINER("a", "5")));
     scene_start(&scene);
@@ -97,7 +95,7 @@ static void a_repeated_post_says_the_same(void **state)
     scene_end(&scene);
 }
 
-static void what_is_no_share_of_a_known_gpu_carries_nothing_for_the_plugin(void **state)
+TEST_THAT(what_is_no_share_of_a_known_gpu_carries_nothing_for_the_plugin)
 {
     static const struct {
         const char *yaml;
@@ -108,7 +106,6 @@ static void what_is_no_share_of_a_known_gpu_carries_nothing_for_the_plugin(void 
         {MIXED, "aliyun.com/gpu-mem=0*5"},                      /* the pod is not known */
         {POD_P(CONTAINER("a", "5")), "aliyun.com/gpu-mem=0*5"}, /* nor here the node */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct scene scene;
         scene_begin(&scene);
@@ -121,10 +118,9 @@ static void what_is_no_share_of_a_known_gpu_carries_nothing_for_the_plugin(void 
     }
 }
 
-static void time_stamps_rise_though_the_clock_stands_or_goes_back(void **state)
+TEST_THAT(time_stamps_rise_though_the_clock_stands_or_goes_back)
 {
     _Atomic int64_t last = 0;
-    (void)state;
     assert_true(sl_gpushare_next_ns(&last, 1000) == 1000000);
     assert_true(sl_gpushare_next_ns(&last, 1000) == 1000001);
     assert_true(sl_gpushare_next_ns(&last, 10) == 1000002);
@@ -232,12 +228,11 @@ static void replay(struct candidate *pod, unsigned n, const unsigned *order)
     }
 }
 
-static void each_pod_gets_its_device_where_asks_differ(void **state)
+TEST_THAT(each_pod_gets_its_device_where_asks_differ)
 {
     struct candidate pod[PODS];
     unsigned order[PODS];
     unsigned seed = 7;
-    (void)state;
     for (unsigned round = 0; round < 50; round++) {
         struct sl_store *store = full_store();
         _Atomic int64_t last = 0;
@@ -256,15 +251,13 @@ static void each_pod_gets_its_device_where_asks_differ(void **state)
     }
 }
 
-static void
-equal_asks_bound_at_once_get_their_devices_when_the_kubelet_starts_the_oldest_first(void **state)
+TEST_THAT(equal_asks_bound_at_once_get_their_devices_when_the_kubelet_starts_the_oldest_first)
 {
     struct candidate pod[PODS];
     unsigned order[PODS];
     struct sl_store *store = full_store();
     _Atomic int64_t last = 0;
     unsigned n = 0;
-    (void)state;
     for (unsigned i = 0; i < 8; i++) {
         order[n] = n;
         n += bind_one(store, i, 8, &last, &pod[n]);
@@ -278,12 +271,11 @@ equal_asks_bound_at_once_get_their_devices_when_the_kubelet_starts_the_oldest_fi
     sl_store_free(store);
 }
 
-static void no_device_is_overused_in_whatever_order_the_kubelet_starts_equal_asks(void **state)
+TEST_THAT(no_device_is_overused_in_whatever_order_the_kubelet_starts_equal_asks)
 {
     struct candidate pod[PODS];
     unsigned order[PODS];
     unsigned seed = 11;
-    (void)state;
     for (unsigned round = 0; round < 100; round++) {
         struct sl_store *store = full_store();
         _Atomic int64_t last = 0;
@@ -297,19 +289,4 @@ static void no_device_is_overused_in_whatever_order_the_kubelet_starts_equal_ask
         replay(pod, n, order);
         sl_store_free(store);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_share_of_memory_is_bound_with_what_the_plugin_reads),
-        cmocka_unit_test(a_repeated_post_says_the_same),
-        cmocka_unit_test(what_is_no_share_of_a_known_gpu_carries_nothing_for_the_plugin),
-        cmocka_unit_test(time_stamps_rise_though_the_clock_stands_or_goes_back),
-        cmocka_unit_test(each_pod_gets_its_device_where_asks_differ),
-        cmocka_unit_test(
-            equal_asks_bound_at_once_get_their_devices_when_the_kubelet_starts_the_oldest_first),
-        cmocka_unit_test(no_device_is_overused_in_whatever_order_the_kubelet_starts_equal_asks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,37 +71,34 @@ static void end(struct scene *scene)
     rig_end(&scene->rig);
 }
 
-static void every_gate_of_every_page_is_opened_and_nothing_else(void **state)
+TEST_FIXTURE_OF(struct scene, begin, end)
+
+TEST_ON(struct scene *scene, every_gate_of_every_page_is_opened_and_nothing_else)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene, "GET", PODS "&continue=t+1", 200,
+    add(scene, "GET", PODS "&continue=t+1", 200,
         PAGE("", ITEM("c", OTHER) "," ITEM("d", GATE "," OTHER)));
-    add(&scene, "GET", PODS, 200, PAGE("t+1", ITEM("a", GATE) "," ITEM("b", "")));
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "PATCH", .status = 200});
-    assert_int_equal(run(&scene), 0);
-    assert_int_equal(scene.counts.seen, 4);
-    assert_int_equal(scene.counts.openings[SL_OPENING_DONE], 2);
-    assert_string_equal(scene.told, "x/a:0 x/d:0 ");
-    const struct fake_request *patch = fake_api_request(scene.rig.api, 1);
+    add(scene, "GET", PODS, 200, PAGE("t+1", ITEM("a", GATE) "," ITEM("b", "")));
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "PATCH", .status = 200});
+    assert_int_equal(run(scene), 0);
+    assert_int_equal(scene->counts.seen, 4);
+    assert_int_equal(scene->counts.openings[SL_OPENING_DONE], 2);
+    assert_string_equal(scene->told, "x/a:0 x/d:0 ");
+    const struct fake_request *patch = fake_api_request(scene->rig.api, 1);
     assert_string_equal(patch->path, AT("x", "a"));
     assert_string_equal(patch->content_type, "application/strategic-merge-patch+json");
     assert_string_equal(patch->body,
                         "{\"metadata\":{\"uid\":\"u-a\"},\"spec\":{\"schedulingGates\":[{"
                         "\"$patch\":\"delete\",\"name\":\"sliced.dev/queue\"}]}}");
-    assert_int_equal(fake_api_requests(scene.rig.api), 4);
-    end(&scene);
+    assert_int_equal(fake_api_requests(scene->rig.api), 4);
 }
 
-static void the_condition_that_it_is_queued_is_ended_with_the_gate(void **state)
+TEST_ALONE(the_condition_that_it_is_queued_is_ended_with_the_gate)
 {
     static const char queued[] =
         "{\"metadata\":{\"namespace\":\"x\",\"name\":\"a\",\"uid\":\"u-a\"},\"spec\":{"
         "\"schedulingGates\":[" GATE "]},\"status\":{\"conditions\":[{\"type\":"
         "\"sliced.dev/Queued\",\"status\":\"True\"}]}}";
     static const unsigned answers[] = {200, 403};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct scene scene;
         char page[600];
@@ -119,80 +116,62 @@ static void the_condition_that_it_is_queued_is_ended_with_the_gate(void **state)
     }
 }
 
-static void one_that_fails_is_told_and_the_others_are_opened(void **state)
+TEST_ON(struct scene *scene, one_that_fails_is_told_and_the_others_are_opened)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene, "GET", PODS, 200,
-        PAGE("", ITEM("b", GATE) "," ITEM("a", GATE) "," ITEM("d", GATE)));
-    add(&scene, "PATCH", AT("x", "a"), 403, SAYS("403"));
-    add(&scene, "PATCH", AT("x", "b"), 404, SAYS("404"));
-    add(&scene, "PATCH", AT("x", "d"), 200, "{}");
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/d:0 x/a:3=no x/b:2 ");
-    assert_int_equal(scene.counts.openings[SL_OPENING_GONE], 1);
-    assert_int_equal(scene.counts.openings[SL_OPENING_FAILED], 1);
-    end(&scene);
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("b", GATE) "," ITEM("a", GATE) "," ITEM("d", GATE)));
+    add(scene, "PATCH", AT("x", "a"), 403, SAYS("403"));
+    add(scene, "PATCH", AT("x", "b"), 404, SAYS("404"));
+    add(scene, "PATCH", AT("x", "d"), 200, "{}");
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/d:0 x/a:3=no x/b:2 ");
+    assert_int_equal(scene->counts.openings[SL_OPENING_GONE], 1);
+    assert_int_equal(scene->counts.openings[SL_OPENING_FAILED], 1);
 }
 
 /* A pod of a StatefulSet, say, that was deleted and made anew, gated again, after it was listed. */
-static void a_pod_that_was_made_anew_meanwhile_is_opened_too(void **state)
+TEST_ON(struct scene *scene, a_pod_that_was_made_anew_meanwhile_is_opened_too)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE) "," ITEM("b", GATE)));
-    add(&scene, "PATCH", AT("x", "b"), 409, SAYS("409"));
-    add(&scene, "PATCH", AT("x", "a"), 200, "{}");
-    add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", "") "," ITEM("b", GATE)));
-    add(&scene, "PATCH", AT("x", "b"), 200, "{}");
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:0 x/b:0 ");
-    assert_int_equal(scene.counts.openings[SL_OPENING_FAILED], 0);
-    end(&scene);
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE) "," ITEM("b", GATE)));
+    add(scene, "PATCH", AT("x", "b"), 409, SAYS("409"));
+    add(scene, "PATCH", AT("x", "a"), 200, "{}");
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("a", "") "," ITEM("b", GATE)));
+    add(scene, "PATCH", AT("x", "b"), 200, "{}");
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:0 x/b:0 ");
+    assert_int_equal(scene->counts.openings[SL_OPENING_FAILED], 0);
 }
 
-static void a_pod_that_is_refused_again_and_again_has_failed(void **state)
+TEST_ON(struct scene *scene, a_pod_that_is_refused_again_and_again_has_failed)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET",
-                                                     .path = PODS,
-                                                     .status = 200,
-                                                     .body = PAGE("", ITEM("a", GATE))});
-    fake_api_add(scene.rig.api,
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "GET",
+                                                      .path = PODS,
+                                                      .status = 200,
+                                                      .body = PAGE("", ITEM("a", GATE))});
+    fake_api_add(scene->rig.api,
                  (struct fake_answer){.method = "PATCH", .status = 422, .body = SAYS("422")});
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:3=no ");
-    assert_int_equal(scene.counts.openings[SL_OPENING_FAILED], 1);
-    assert_int_equal(scene.counts.openings[SL_OPENING_GONE], 0);
-    end(&scene);
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:3=no ");
+    assert_int_equal(scene->counts.openings[SL_OPENING_FAILED], 1);
+    assert_int_equal(scene->counts.openings[SL_OPENING_GONE], 0);
 }
 
-static void a_list_that_has_grown_old_is_begun_anew(void **state)
+TEST_ON(struct scene *scene, a_list_that_has_grown_old_is_begun_anew)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene, "GET", PODS "&continue=t", 410, SAYS("410"));
-    add(&scene, "GET", PODS, 200, PAGE("t", ITEM("a", GATE)));
-    add(&scene, "PATCH", AT("x", "a"), 200, "{}");
-    add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", "") "," ITEM("b", GATE)));
-    add(&scene, "PATCH", AT("x", "b"), 200, "{}");
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:0 x/b:0 ");
-    end(&scene);
+    add(scene, "GET", PODS "&continue=t", 410, SAYS("410"));
+    add(scene, "GET", PODS, 200, PAGE("t", ITEM("a", GATE)));
+    add(scene, "PATCH", AT("x", "a"), 200, "{}");
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("a", "") "," ITEM("b", GATE)));
+    add(scene, "PATCH", AT("x", "b"), 200, "{}");
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:0 x/b:0 ");
 }
 
-static void a_list_that_fails_is_an_error(void **state)
+TEST_ALONE(a_list_that_fails_is_an_error)
 {
     static const struct {
         unsigned status;
         const char *body;
     } bad[] = {{403, SAYS("403")}, {200, "<html>"}, {200, "{\"kind\":\"PodList\""}};
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct scene scene;
         begin(&scene);
@@ -204,62 +183,33 @@ static void a_list_that_fails_is_an_error(void **state)
     }
 }
 
-static void a_dry_run_patches_nothing(void **state)
+TEST_ON(struct scene *scene, a_dry_run_patches_nothing)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.options.dry_run = true;
-    add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE) "," ITEM("b", "")));
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:1 ");
-    assert_int_equal(fake_api_requests(scene.rig.api), 1);
-    end(&scene);
+    scene->options.dry_run = true;
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE) "," ITEM("b", "")));
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:1 ");
+    assert_int_equal(fake_api_requests(scene->rig.api), 1);
 }
 
-static void one_pod_and_one_namespace_are_asked_for_by_name(void **state)
+TEST_ON(struct scene *scene, one_pod_and_one_namespace_are_asked_for_by_name)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.options.namespace = "x";
-    scene.options.name = "a";
-    add(&scene, "GET", "/api/v1/namespaces/x/pods?limit=2&fieldSelector=metadata.name=a", 200,
+    scene->options.namespace = "x";
+    scene->options.name = "a";
+    add(scene, "GET", "/api/v1/namespaces/x/pods?limit=2&fieldSelector=metadata.name=a", 200,
         PAGE("", ITEM("a", GATE)));
-    add(&scene, "PATCH", AT("x", "a"), 200, "{}");
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:0 ");
-    end(&scene);
+    add(scene, "PATCH", AT("x", "a"), 200, "{}");
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:0 ");
 }
 
-static void what_was_not_answered_is_sent_again(void **state)
+TEST_ON(struct scene *scene, what_was_not_answered_is_sent_again)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.options.at_once = 8;
-    add(&scene, "GET", PODS, 503, SAYS("503"));
-    add(&scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE)));
-    add(&scene, "PATCH", AT("x", "a"), 500, SAYS("500"));
-    add(&scene, "PATCH", AT("x", "a"), 200, "{}");
-    assert_int_equal(run(&scene), 0);
-    assert_string_equal(scene.told, "x/a:0 ");
-    end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_gate_of_every_page_is_opened_and_nothing_else),
-        cmocka_unit_test(the_condition_that_it_is_queued_is_ended_with_the_gate),
-        cmocka_unit_test(one_that_fails_is_told_and_the_others_are_opened),
-        cmocka_unit_test(a_pod_that_was_made_anew_meanwhile_is_opened_too),
-        cmocka_unit_test(a_pod_that_is_refused_again_and_again_has_failed),
-        cmocka_unit_test(a_list_that_has_grown_old_is_begun_anew),
-        cmocka_unit_test(a_list_that_fails_is_an_error),
-        cmocka_unit_test(a_dry_run_patches_nothing),
-        cmocka_unit_test(one_pod_and_one_namespace_are_asked_for_by_name),
-        cmocka_unit_test(what_was_not_answered_is_sent_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    scene->options.at_once = 8;
+    add(scene, "GET", PODS, 503, SAYS("503"));
+    add(scene, "GET", PODS, 200, PAGE("", ITEM("a", GATE)));
+    add(scene, "PATCH", AT("x", "a"), 500, SAYS("500"));
+    add(scene, "PATCH", AT("x", "a"), 200, "{}");
+    assert_int_equal(run(scene), 0);
+    assert_string_equal(scene->told, "x/a:0 ");
 }

@@ -26,51 +26,40 @@ static void assert_patch(struct scene *scene, unsigned at, const char *path, con
 #define DELETE     "\"schedulingGates\":[{\"$patch\":\"delete\",\"name\":\"sliced.dev/queue\"}]"
 #define NOMINATION "},\"status\":{\"nominatedNodeName\":\"n1\"}}"
 
-static void a_gated_pod_is_nominated_and_then_opened(void **state)
+TEST_FIXTURE_OF(struct scene, begin, end)
+
+TEST_ON(struct scene *scene, a_gated_pod_is_nominated_and_then_opened)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.release.deadline_s = 3600;
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_patch(&scene, 0, STATUS, MERGE, UID, NOMINATION);
-    assert_patch(&scene, 1, POD, STRATEGIC, UID ANNOTATION,
+    scene->release.deadline_s = 3600;
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_patch(scene, 0, STATUS, MERGE, UID, NOMINATION);
+    assert_patch(scene, 1, POD, STRATEGIC, UID ANNOTATION,
                  "Z\"}},\"spec\":{" DELETE ",\"activeDeadlineSeconds\":3600}}");
-    assert_int_equal(fake_api_requests(scene.rig.api), 2);
-    end(&scene);
+    assert_int_equal(fake_api_requests(scene->rig.api), 2);
 }
 
-static void the_gates_of_others_and_a_deadline_that_is_there_are_left_alone(void **state)
+TEST_ON(struct scene *scene, the_gates_of_others_and_a_deadline_that_is_there_are_left_alone)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_patch(&scene, 1, POD, STRATEGIC, UID ANNOTATION, "Z\"}},\"spec\":{" DELETE "}}");
-    end(&scene);
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_patch(scene, 1, POD, STRATEGIC, UID ANNOTATION, "Z\"}},\"spec\":{" DELETE "}}");
 }
 
-static void a_pod_without_a_gate_is_nominated_and_woken_by_an_annotation(void **state)
+TEST_ON(struct scene *scene, a_pod_without_a_gate_is_nominated_and_woken_by_an_annotation)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.release.gated = false;
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_patch(&scene, 0, STATUS, MERGE, UID, NOMINATION);
-    assert_patch(&scene, 1, POD, STRATEGIC, UID ANNOTATION, "Z\"}}}");
-    end(&scene);
+    scene->release.gated = false;
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_patch(scene, 0, STATUS, MERGE, UID, NOMINATION);
+    assert_patch(scene, 1, POD, STRATEGIC, UID ANNOTATION, "Z\"}}}");
 }
 
-static void without_a_node_or_with_its_nomination_there_the_gate_is_opened_at_once(void **state)
+TEST_ALONE(without_a_node_or_with_its_nomination_there_the_gate_is_opened_at_once)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct scene scene;
         begin(&scene);
@@ -135,9 +124,8 @@ static void script(struct scene *scene, const char *path, unsigned status)
     }
 }
 
-static void every_answer_leads_to_its_end(void **state)
+TEST_ALONE(every_answer_leads_to_its_end)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct one_case *c = &cases[i];
         struct scene scene;
@@ -165,114 +153,72 @@ static void every_answer_leads_to_its_end(void **state)
     }
 }
 
-static void a_deadline_that_came_meanwhile_is_not_set_again(void **state)
+TEST_ON(struct scene *scene, a_deadline_that_came_meanwhile_is_not_set_again)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.release.deadline_s = 60;
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 422, SAYS("Invalid", "422"));
-    add(&scene.rig, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":30"));
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_non_null(strstr(fake_api_request(scene.rig.api, 1)->body, "activeDeadlineSeconds"));
-    assert_null(strstr(fake_api_request(scene.rig.api, 3)->body, "activeDeadlineSeconds"));
-    end(&scene);
+    scene->release.deadline_s = 60;
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 422, SAYS("Invalid", "422"));
+    add(&scene->rig, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":30"));
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_non_null(strstr(fake_api_request(scene->rig.api, 1)->body, "activeDeadlineSeconds"));
+    assert_null(strstr(fake_api_request(scene->rig.api, 3)->body, "activeDeadlineSeconds"));
 }
 
 /* Who wants to run for longer than his turn was given for cannot say so in between. */
-static void a_longer_deadline_that_came_meanwhile_is_shortened(void **state)
+TEST_ON(struct scene *scene, a_longer_deadline_that_came_meanwhile_is_shortened)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.release.deadline_s = 60;
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 422, SAYS("Invalid", "422"));
-    add(&scene.rig, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":61"));
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
+    scene->release.deadline_s = 60;
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 422, SAYS("Invalid", "422"));
+    add(&scene->rig, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":61"));
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
     assert_non_null(
-        strstr(fake_api_request(scene.rig.api, 3)->body, "\"activeDeadlineSeconds\":60"));
-    end(&scene);
+        strstr(fake_api_request(scene->rig.api, 3)->body, "\"activeDeadlineSeconds\":60"));
 }
 
 /* The daemon's own rights are nothing about the pod: every other would be refused as well. */
-static void what_the_daemon_may_not_do_is_no_refusal_of_the_pod(void **state)
+TEST_ON(struct scene *scene, what_the_daemon_may_not_do_is_no_refusal_of_the_pod)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 403,
+    add(&scene->rig, "PATCH", STATUS, 403,
         SAYS("User \\\"sliced\\\" cannot patch resource \\\"pods/status\\\" in API group "
              "\\\"\\\"",
              "403"));
-    assert_int_equal(whole(&scene), SL_RELEASE_FAILED);
-    assert_non_null(strstr(scene.outcome.text, "cannot patch resource"));
-    end(&scene);
+    assert_int_equal(whole(scene), SL_RELEASE_FAILED);
+    assert_non_null(strstr(scene->outcome.text, "cannot patch resource"));
 }
 
 /* The first try may have opened the gate. */
-static void a_refusal_after_a_try_of_unknown_end_leaves_it_open(void **state)
+TEST_ON(struct scene *scene, a_refusal_after_a_try_of_unknown_end_leaves_it_open)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 504, SAYS("it", "504"));
-    add(&scene.rig, "PATCH", POD, 403, SAYS("it", "403"));
-    assert_int_equal(whole(&scene), SL_RELEASE_UNKNOWN);
-    end(&scene);
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 504, SAYS("it", "504"));
+    add(&scene->rig, "PATCH", POD, 403, SAYS("it", "403"));
+    assert_int_equal(whole(scene), SL_RELEASE_UNKNOWN);
 }
 
-static void a_pod_that_refuses_again_and_again_is_given_up(void **state)
+TEST_ON(struct scene *scene, a_pod_that_refuses_again_and_again_is_given_up)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "PATCH",
-                                                     .path = POD,
-                                                     .status = 422,
-                                                     .body = SAYS("Invalid", "422")});
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET", .path = POD, .body = GATED});
-    assert_int_equal(whole(&scene), SL_RELEASE_REFUSED);
-    assert_string_equal(scene.outcome.text, "no Invalid");
-    assert_int_equal(opened(&scene), 3);
-    end(&scene);
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "PATCH",
+                                                      .path = POD,
+                                                      .status = 422,
+                                                      .body = SAYS("Invalid", "422")});
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "GET", .path = POD, .body = GATED});
+    assert_int_equal(whole(scene), SL_RELEASE_REFUSED);
+    assert_string_equal(scene->outcome.text, "no Invalid");
+    assert_int_equal(opened(scene), 3);
 }
 
-static void a_reading_that_fails_is_read_again(void **state)
+TEST_ON(struct scene *scene, a_reading_that_fails_is_read_again)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 409, SAYS("Conflict", "409"));
-    add(&scene.rig, "GET", POD, 500, "{}");
-    add(&scene.rig, "GET", POD, 200, "<html>");
-    add(&scene.rig, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
-    add(&scene.rig, "GET", POD, 200, OPEN);
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_int_equal(opened(&scene), 1);
-    end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gated_pod_is_nominated_and_then_opened),
-        cmocka_unit_test(the_gates_of_others_and_a_deadline_that_is_there_are_left_alone),
-        cmocka_unit_test(a_pod_without_a_gate_is_nominated_and_woken_by_an_annotation),
-        cmocka_unit_test(without_a_node_or_with_its_nomination_there_the_gate_is_opened_at_once),
-        cmocka_unit_test(every_answer_leads_to_its_end),
-        cmocka_unit_test(a_deadline_that_came_meanwhile_is_not_set_again),
-        cmocka_unit_test(a_longer_deadline_that_came_meanwhile_is_shortened),
-        cmocka_unit_test(what_the_daemon_may_not_do_is_no_refusal_of_the_pod),
-        cmocka_unit_test(a_refusal_after_a_try_of_unknown_end_leaves_it_open),
-        cmocka_unit_test(a_pod_that_refuses_again_and_again_is_given_up),
-        cmocka_unit_test(a_reading_that_fails_is_read_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 409, SAYS("Conflict", "409"));
+    add(&scene->rig, "GET", POD, 500, "{}");
+    add(&scene->rig, "GET", POD, 200, "<html>");
+    add(&scene->rig, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    add(&scene->rig, "GET", POD, 200, OPEN);
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_int_equal(opened(scene), 1);
 }

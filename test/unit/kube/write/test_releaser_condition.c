@@ -32,26 +32,23 @@ static void assert_has(struct scene *scene, unsigned at, const char *part)
     }
 }
 
-static void the_condition_alone_is_changed_on_the_pod_of_that_uid(void **state)
+TEST_FIXTURE_OF(struct scene, begin, end)
+
+TEST_ON(struct scene *scene, the_condition_alone_is_changed_on_the_pod_of_that_uid)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    assert_int_equal(show(&scene, &queued), SL_RELEASE_RELEASED);
-    assert_has(&scene, 0,
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    assert_int_equal(show(scene, &queued), SL_RELEASE_RELEASED);
+    assert_has(scene, 0,
                UID
                ",\"status\":{\"conditions\":[{\"type\":\"sliced.dev/Queued\",\"status\":\"True\","
                "\"reason\":\"NoRoom\",\"message\":\"held: \\\"first\\\"\",\"lastProbeTime\":\"20");
-    assert_has(&scene, 0, "Z\",\"lastTransitionTime\":\"2023-11-14T22:13:20Z\"}]}}");
-    end(&scene);
+    assert_has(scene, 0, "Z\",\"lastTransitionTime\":\"2023-11-14T22:13:20Z\"}]}}");
 }
 
-static void without_a_turn_the_time_of_the_last_one_stays(void **state)
+TEST_ALONE(without_a_turn_the_time_of_the_last_one_stays)
 {
     struct scene scene;
     struct sl_queued same = queued;
-    (void)state;
     begin(&scene);
     same.turned_us = 0;
     same.status = SL_QUEUED_UNKNOWN;
@@ -62,22 +59,18 @@ static void without_a_turn_the_time_of_the_last_one_stays(void **state)
     end(&scene);
 }
 
-static void a_nomination_ends_it_in_the_same_patch(void **state)
+TEST_ON(struct scene *scene, a_nomination_ends_it_in_the_same_patch)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    scene.release.queued = true;
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
-    assert_has(&scene, 0,
+    scene->release.queued = true;
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(scene), SL_RELEASE_RELEASED);
+    assert_has(scene, 0,
                UID
                ",\"status\":{\"nominatedNodeName\":\"n1\",\"conditions\":[{\"type\":"
                "\"sliced.dev/Queued\",\"status\":\"False\",\"reason\":\"Nominated\",\"message\":"
                "\"its turn has come: node n1\"");
-    assert_int_equal(fake_api_requests(scene.rig.api), 2);
-    end(&scene);
+    assert_int_equal(fake_api_requests(scene->rig.api), 2);
 }
 
 static const struct {
@@ -89,9 +82,8 @@ static const struct {
     {404, 0, SL_RELEASE_GONE},   {403, 0, SL_RELEASE_FAILED}, {400, 0, SL_RELEASE_FAILED},
 };
 
-static void every_answer_leads_to_its_end(void **state)
+TEST_ALONE(every_answer_leads_to_its_end)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin(&scene);
@@ -104,25 +96,20 @@ static void every_answer_leads_to_its_end(void **state)
     }
 }
 
-static void a_pod_that_was_made_anew_is_left_alone(void **state)
+TEST_ON(struct scene *scene, a_pod_that_was_made_anew_is_left_alone)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
     for (int i = 0; i < 3; i++) {
-        add(&scene.rig, "PATCH", STATUS, 409, SAYS("Conflict", "409"));
+        add(&scene->rig, "PATCH", STATUS, 409, SAYS("Conflict", "409"));
     }
-    assert_int_equal(show(&scene, &queued), SL_RELEASE_GONE);
-    assert_int_equal(fake_api_requests(scene.rig.api), 3);
-    end(&scene);
+    assert_int_equal(show(scene, &queued), SL_RELEASE_GONE);
+    assert_int_equal(fake_api_requests(scene->rig.api), 3);
 }
 
-static void who_does_not_lead_writes_nothing(void **state)
+TEST_ALONE(who_does_not_lead_writes_nothing)
 {
     struct scene scene;
     struct sl_queued earlier = queued;
     struct sl_releaser_stats stats;
-    (void)state;
     begin(&scene);
     earlier.leadership = 6;
     assert_int_equal(show(&scene, &earlier), SL_RELEASE_FAILED);
@@ -131,17 +118,4 @@ static void who_does_not_lead_writes_nothing(void **state)
     assert_int_equal(stats.shown, 0);
     assert_int_equal(stats.shown_failed, 1);
     end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_condition_alone_is_changed_on_the_pod_of_that_uid),
-        cmocka_unit_test(without_a_turn_the_time_of_the_last_one_stays),
-        cmocka_unit_test(a_nomination_ends_it_in_the_same_patch),
-        cmocka_unit_test(every_answer_leads_to_its_end),
-        cmocka_unit_test(a_pod_that_was_made_anew_is_left_alone),
-        cmocka_unit_test(who_does_not_lead_writes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,16 @@
  * and, whatever fails, that the end says how the pod stands. */
 #include "releaser_rig.h"
 
+TEST_FIXTURE_OF(struct scene, begin, end)
+
 /* ---- leadership, time, the end ---- */
 
-static void who_leads_no_more_patches_no_more(void **state)
+TEST_ALONE(who_leads_no_more_patches_no_more)
 {
     static const struct {
         int leaderships;
         unsigned patches;
     } one[] = {{0, 0}, {1, 1}};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct scene scene;
         begin(&scene);
@@ -24,22 +25,17 @@ static void who_leads_no_more_patches_no_more(void **state)
     }
 }
 
-static void an_opening_that_may_be_lost_at_the_end_of_the_leadership_is_not_known(void **state)
+TEST_ON(struct scene *scene, an_opening_that_may_be_lost_at_the_end_of_the_leadership_is_not_known)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    atomic_store(&scene.reign.leads, 2);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    fake_api_add(scene.rig.api, (struct fake_answer){.path = POD, .kind = FAKE_CLOSE});
-    assert_int_equal(whole(&scene), SL_RELEASE_UNKNOWN);
-    assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
-    end(&scene);
+    atomic_store(&scene->reign.leads, 2);
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    fake_api_add(scene->rig.api, (struct fake_answer){.path = POD, .kind = FAKE_CLOSE});
+    assert_int_equal(whole(scene), SL_RELEASE_UNKNOWN);
+    assert_string_equal(scene->outcome.text, "this replica is not the leader any more");
 }
 
-static void what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out(void **state)
+TEST_ALONE(what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct scene scene;
         begin(&scene);
@@ -57,86 +53,66 @@ static void what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out(vo
     }
 }
 
-static void a_release_takes_as_long_as_was_said_last(void **state)
+TEST_ON(struct scene *scene, a_release_takes_as_long_as_was_said_last)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    sl_releaser_set_timeout(scene.releaser, long_us / 2);
-    add_kind(&scene, STATUS, FAKE_HANG);
-    start(&scene);
-    fake_api_wait(scene.rig.api, 1);
-    fake_clock_advance(scene.rig.client, long_us / 2);
-    assert_int_equal(wait_end(&scene), SL_RELEASE_FAILED);
-    end(&scene);
+    sl_releaser_set_timeout(scene->releaser, long_us / 2);
+    add_kind(scene, STATUS, FAKE_HANG);
+    start(scene);
+    fake_api_wait(scene->rig.api, 1);
+    fake_clock_advance(scene->rig.client, long_us / 2);
+    assert_int_equal(wait_end(scene), SL_RELEASE_FAILED);
 }
 
-static void the_end_of_the_client_ends_a_release(void **state)
+TEST_ON(struct scene *scene, the_end_of_the_client_ends_a_release)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add_kind(&scene, STATUS, FAKE_HANG);
-    start(&scene);
-    fake_api_wait(scene.rig.api, 1);
-    sl_client_free(scene.rig.client);
-    scene.rig.client = NULL;
-    assert_int_equal(scene.outcome.done, 1);
-    assert_int_equal(scene.outcome.end, SL_RELEASE_FAILED);
-    end(&scene);
+    add_kind(scene, STATUS, FAKE_HANG);
+    start(scene);
+    fake_api_wait(scene->rig.api, 1);
+    sl_client_free(scene->rig.client);
+    scene->rig.client = NULL;
+    assert_int_equal(scene->outcome.done, 1);
+    assert_int_equal(scene->outcome.end, SL_RELEASE_FAILED);
 }
 
-static void the_server_says_when_to_come_again(void **state)
+TEST_ON(struct scene *scene, the_server_says_when_to_come_again)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    fake_api_add(scene.rig.api, (struct fake_answer){.method = "PATCH",
-                                                     .path = STATUS,
-                                                     .times = 1,
-                                                     .status = 429,
-                                                     .retry_after = "500",
-                                                     .body = SAYS("TooManyRequests", "429")});
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    add(&scene.rig, "PATCH", POD, 200, "{}");
-    start(&scene);
-    fake_clock_pass(scene.rig.client, MS * 1000 * 400);
-    assert_int_equal(fake_api_requests(scene.rig.api), 1);
-    fake_clock_pass(scene.rig.client, MS * 1000 * 200);
-    assert_int_equal(wait_end(&scene), SL_RELEASE_RELEASED);
-    end(&scene);
+    fake_api_add(scene->rig.api, (struct fake_answer){.method = "PATCH",
+                                                      .path = STATUS,
+                                                      .times = 1,
+                                                      .status = 429,
+                                                      .retry_after = "500",
+                                                      .body = SAYS("TooManyRequests", "429")});
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    add(&scene->rig, "PATCH", POD, 200, "{}");
+    start(scene);
+    fake_clock_pass(scene->rig.client, MS * 1000 * 400);
+    assert_int_equal(fake_api_requests(scene->rig.api), 1);
+    fake_clock_pass(scene->rig.client, MS * 1000 * 200);
+    assert_int_equal(wait_end(scene), SL_RELEASE_RELEASED);
 }
 
 /* ---- taking a nomination back ---- */
 
-static void a_nomination_is_taken_back_only_while_it_is_ours(void **state)
+TEST_ON(struct scene *scene, a_nomination_is_taken_back_only_while_it_is_ours)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    add(&scene.rig, "PATCH", STATUS, 200, "{}");
-    sl_release_withdraw(scene.releaser, &scene.release);
-    fake_clock_pass(scene.rig.client, 0);
-    const struct fake_request *request = fake_api_request(scene.rig.api, 0);
+    add(&scene->rig, "PATCH", STATUS, 200, "{}");
+    sl_release_withdraw(scene->releaser, &scene->release);
+    fake_clock_pass(scene->rig.client, 0);
+    const struct fake_request *request = fake_api_request(scene->rig.api, 0);
     assert_string_equal(request->path, STATUS);
     assert_string_equal(request->content_type, "application/json-patch+json");
     assert_string_equal(request->body,
                         "[{\"op\":\"test\",\"path\":\"/metadata/uid\",\"value\":\"u1\"},"
                         "{\"op\":\"test\",\"path\":\"/status/nominatedNodeName\",\"value\":\"n1\"},"
                         "{\"op\":\"remove\",\"path\":\"/status/nominatedNodeName\"}]");
-    assert_int_equal(fake_api_requests(scene.rig.api), 1);
-    end(&scene);
+    assert_int_equal(fake_api_requests(scene->rig.api), 1);
 }
 
-static void no_nomination_is_taken_back_by_who_does_not_lead(void **state)
+TEST_ON(struct scene *scene, no_nomination_is_taken_back_by_who_does_not_lead)
 {
-    struct scene scene;
-    (void)state;
-    begin(&scene);
-    atomic_store(&scene.reign.leads, 0);
-    sl_release_withdraw(scene.releaser, &scene.release);
-    assert_int_equal(fake_api_requests(scene.rig.api), 0);
-    end(&scene);
+    atomic_store(&scene->reign.leads, 0);
+    sl_release_withdraw(scene->releaser, &scene->release);
+    assert_int_equal(fake_api_requests(scene->rig.api), 0);
 }
 
 /* ---- whatever fails ---- */
@@ -202,10 +178,9 @@ static void serve(void *context, const struct fake_request *request, struct fake
     }
 }
 
-static void whatever_fails_the_end_says_how_the_pod_stands(void **state)
+TEST_ALONE(whatever_fails_the_end_says_how_the_pod_stands)
 {
     unsigned ends[SL_RELEASE_ENDS] = {0};
-    (void)state;
     for (uint64_t seed = 1; seed <= 150; seed++) {
         struct scene scene;
         struct model model = {.random = seed * UINT64_C(0x9e3779b97f4a7c15)};
@@ -231,20 +206,4 @@ static void whatever_fails_the_end_says_how_the_pod_stands(void **state)
     for (size_t i = 0; i < SL_RELEASE_ENDS; i++) {
         assert_true(ends[i] > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_leads_no_more_patches_no_more),
-        cmocka_unit_test(an_opening_that_may_be_lost_at_the_end_of_the_leadership_is_not_known),
-        cmocka_unit_test(what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out),
-        cmocka_unit_test(a_release_takes_as_long_as_was_said_last),
-        cmocka_unit_test(the_end_of_the_client_ends_a_release),
-        cmocka_unit_test(the_server_says_when_to_come_again),
-        cmocka_unit_test(a_nomination_is_taken_back_only_while_it_is_ours),
-        cmocka_unit_test(no_nomination_is_taken_back_by_who_does_not_lead),
-        cmocka_unit_test(whatever_fails_the_end_says_how_the_pod_stands),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

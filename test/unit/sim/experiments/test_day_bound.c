@@ -1,12 +1,6 @@
 /* A mean wait below which no way of placing a short day's jobs comes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sim/experiments/day.h"
+#include "unit/test.h"
 #include "util/time.h"
 
 static double bound_of(unsigned n, const char *resource, int gpus)
@@ -26,28 +20,17 @@ static double bound_of(unsigned n, const char *resource, int gpus)
     return wait;
 }
 
-static void nobody_need_wait_where_all_have_room(void **state)
+TEST_THAT(nobody_need_wait_where_all_have_room)
 {
-    (void)state;
     assert_true(bound_of(2, "nvidia.com/mig-7g.40gb", 2) == 0);
     assert_true(bound_of(8, "nvidia.com/mig-1g.5gb", 1) == 0);
 }
 
 /* One of two has to wait for the other: for 100 s, 50 s in the mean. */
-static void jobs_that_cannot_run_together_wait_for_one_another(void **state)
+TEST_THAT(jobs_that_cannot_run_together_wait_for_one_another)
 {
-    (void)state;
     double one = bound_of(2, "nvidia.com/mig-7g.40gb", 1);
     double half = bound_of(4, "nvidia.com/mig-3g.20gb", 1);
     assert_true(one > 40 && one <= 50);
     assert_true(half > 40 && half <= 50);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_need_wait_where_all_have_room),
-        cmocka_unit_test(jobs_that_cannot_run_together_wait_for_one_another),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

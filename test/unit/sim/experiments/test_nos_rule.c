@@ -1,16 +1,11 @@
 /* The rule of nos' controller, with the faults that it is known for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "sim/experiments/day.h"
 #include "sim/experiments/nos_rule.h"
 #include "sim/input/fleet.h"
 #include "sim/input/workload.h"
+#include "unit/test.h"
 
 enum { PODS = 8 };
 
@@ -102,21 +97,23 @@ static int scene_teardown(void **state)
 #define THREE "nvidia.com/mig-3g.20gb"
 #define FOUR  "nvidia.com/mig-4g.20gb"
 
-static void a_gpu_gets_what_most_pods_lack(void **state)
+TEST_FIXTURE(scene_setup, scene_teardown)
+
+TEST_THAT(a_gpu_gets_what_most_pods_lack)
 {
     wait_for(*state, (const char *const[]){ONE, ONE, THREE, NULL});
     plan(*state, "1x1:A100-SXM4-40GB:7g.40gb", NULL);
     assert_cut(*state, "GPU 0 into 3x 1g.5gb + 1x 3g.20gb");
 }
 
-static void one_free_slice_is_enough_for_any_number(void **state)
+TEST_THAT(one_free_slice_is_enough_for_any_number)
 {
     wait_for(*state, (const char *const[]){ONE, ONE, ONE, NULL});
     plan(*state, "1x1:A100-SXM4-40GB:4g.20gb+2g.10gb+1g.5gb", NULL);
     assert_cut(*state, "");
 }
 
-static void no_geometry_has_4g_beside_3g(void **state)
+TEST_THAT(no_geometry_has_4g_beside_3g)
 {
     wait_for(*state, (const char *const[]){FOUR, THREE, NULL});
     plan(*state, "1x1:A100-SXM4-40GB:7g.40gb", NULL);
@@ -124,7 +121,7 @@ static void no_geometry_has_4g_beside_3g(void **state)
     assert_int_not_equal(((struct scene *)*state)->output.plan[0].cut[0].n, 2);
 }
 
-static void a_plan_by_counts_may_leave_a_gpu_without_its_free_instances(void **state)
+TEST_THAT(a_plan_by_counts_may_leave_a_gpu_without_its_free_instances)
 {
     /* by counts 3g fits beside one 1g; not where that 1g is: 3g begins at 0 or 4 */
     wait_for(*state, (const char *const[]){ONE, FOUR, NULL});
@@ -132,9 +129,8 @@ static void a_plan_by_counts_may_leave_a_gpu_without_its_free_instances(void **s
     assert_cut(*state, "GPU 0 into 1x 1g.5gb");
 }
 
-static void no_plan_is_made_while_a_node_is_cut(void **state)
+TEST_ON(struct scene *scene, no_plan_is_made_while_a_node_is_cut)
 {
-    struct scene *scene = *state;
     scene->site.out = true;
     wait_for(scene, (const char *const[]){ONE, NULL});
     plan(scene, "1x1:A100-SXM4-40GB:7g.40gb", NULL);
@@ -143,12 +139,11 @@ static void no_plan_is_made_while_a_node_is_cut(void **state)
 
 /* ---- the day on which it is compared ---- */
 
-static void a_day_has_small_slices_in_the_morning_and_large_ones_in_the_evening(void **state)
+TEST_THAT(a_day_has_small_slices_in_the_morning_and_large_ones_in_the_evening)
 {
     struct sl_workload day;
     double work[2][SL_DAY_PROFILES] = {{0}};
     double sum[2] = {0};
-    (void)state;
     sl_workload_init(&day);
     assert_int_equal(sl_day_generate(&sl_days[0], 1, false, &day, &error), 0);
     for (size_t i = 0; i < day.n; i++) {
@@ -166,11 +161,10 @@ static void a_day_has_small_slices_in_the_morning_and_large_ones_in_the_evening(
     sl_workload_free(&day);
 }
 
-static void the_same_day_may_be_asked_for_on_whole_gpus(void **state)
+TEST_THAT(the_same_day_may_be_asked_for_on_whole_gpus)
 {
     struct sl_workload day;
     struct sl_workload whole;
-    (void)state;
     sl_workload_init(&day);
     sl_workload_init(&whole);
     assert_int_equal(sl_day_generate(&sl_days[0], 3, false, &day, &error), 0);
@@ -185,20 +179,4 @@ static void the_same_day_may_be_asked_for_on_whole_gpus(void **state)
     }
     sl_workload_free(&day);
     sl_workload_free(&whole);
-}
-
-#define SCENE_TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, scene_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCENE_TEST(a_gpu_gets_what_most_pods_lack),
-        SCENE_TEST(one_free_slice_is_enough_for_any_number),
-        SCENE_TEST(no_geometry_has_4g_beside_3g),
-        SCENE_TEST(a_plan_by_counts_may_leave_a_gpu_without_its_free_instances),
-        SCENE_TEST(no_plan_is_made_while_a_node_is_cut),
-        cmocka_unit_test(a_day_has_small_slices_in_the_morning_and_large_ones_in_the_evening),
-        cmocka_unit_test(the_same_day_may_be_asked_for_on_whole_gpus),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* The comparison of policies on a small cluster of the trace's form. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "config/config.h"
 #include "sim/experiments/openb/openb.h"
+#include "unit/test.h"
 
 #define NODES "sn,cpu_milli,memory_mib,gpu,model\n"
 #define PODS  "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\n"
@@ -60,104 +56,87 @@ static const char *const small_pods = PODS "p0,4000,1024,1,1000,,LS\n"
                                            "p3,6000,1024,0,0,,LS\n"
                                            "p4,1000,1024,1,320,T4,LS\n";
 
-static void pods_that_ask_alike_are_one_class(void **state)
+TEST_FIXTURE_OF(struct sl_openb, NULL, sl_openb_free)
+
+TEST_ON(struct sl_openb *openb, pods_that_ask_alike_are_one_class)
 {
-    (void)state;
-    struct sl_openb openb;
     struct sl_error err = {0};
-    assert_int_equal(load(&openb, small_nodes,
+    assert_int_equal(load(openb, small_nodes,
                           PODS "p0,4000,1024,1,1000,,LS\n"
                                "p1,4000,1024,1,1000,,BE\n"
                                "p2,4000,1024,1,1000,T4,LS\n",
                           &err),
                      0);
-    assert_int_equal(openb.n_pods, 3);
-    assert_int_equal(openb.n_classes, 2);
-    assert_int_equal(openb.class[0].n, 2);
-    assert_int_equal(openb.milli, 14000);
-    sl_openb_free(&openb);
+    assert_int_equal(openb->n_pods, 3);
+    assert_int_equal(openb->n_classes, 2);
+    assert_int_equal(openb->class[0].n, 2);
+    assert_int_equal(openb->milli, 14000);
 }
 
-static void share_of_several_gpus_is_refused_with_its_place(void **state)
+TEST_ON(struct sl_openb *openb, share_of_several_gpus_is_refused_with_its_place)
 {
-    (void)state;
-    struct sl_openb openb;
     struct sl_error err = {0};
-    assert_int_equal(load(&openb, small_nodes, PODS "p0,4000,1024,2,500,,LS\n", &err), -1);
+    assert_int_equal(load(openb, small_nodes, PODS "p0,4000,1024,2,500,,LS\n", &err), -1);
     assert_non_null(strstr(err.message, ":2:"));
     assert_non_null(strstr(err.message, "gpu_milli"));
-    sl_openb_free(&openb);
 }
 
-static void every_policy_places_all_pods_while_there_is_room(void **state)
+TEST_ON(struct sl_openb *openb, every_policy_places_all_pods_while_there_is_room)
 {
-    (void)state;
-    struct sl_openb openb;
     struct sl_error err = {0};
-    assert_int_equal(load(&openb, small_nodes,
+    assert_int_equal(load(openb, small_nodes,
                           PODS "p0,4000,1024,1,1000,,LS\n"
                                "p1,2000,1024,1,470,,LS\n"
                                "p2,3000,1024,0,0,,LS\n",
                           &err),
                      0);
     for (size_t i = 0; i < sl_openb_policy_count(); i++) {
-        struct sl_openb_outcome out = run(&openb, sl_openb_policy_at(i)->name, 1, 0.25);
+        struct sl_openb_outcome out = run(openb, sl_openb_policy_at(i)->name, 1, 0.25);
         assert_int_equal(out.failed, 0);
         assert_true(out.allocation > 0.1 && out.allocation <= 0.25);
     }
-    sl_openb_free(&openb);
 }
 
-static void runs_of_one_seed_are_the_same_and_never_give_more_than_there_is(void **state)
+TEST_ON(struct sl_openb *openb, runs_of_one_seed_are_the_same_and_never_give_more_than_there_is)
 {
-    (void)state;
-    struct sl_openb openb;
     struct sl_error err = {0};
-    assert_int_equal(load(&openb, small_nodes, small_pods, &err), 0);
+    assert_int_equal(load(openb, small_nodes, small_pods, &err), 0);
     for (size_t i = 0; i < sl_openb_policy_count(); i++) {
         const char *policy = sl_openb_policy_at(i)->name;
         for (uint64_t seed = 1; seed <= 5; seed++) {
-            struct sl_openb_outcome out = run(&openb, policy, seed, 3);
-            struct sl_openb_outcome again = run(&openb, policy, seed, 3);
+            struct sl_openb_outcome out = run(openb, policy, seed, 3);
+            struct sl_openb_outcome again = run(openb, policy, seed, 3);
             assert_true(out.allocation > 0.4 && out.allocation <= 1);
             assert_true(out.failed > 0 && out.failed < out.pods);
             assert_true(out.allocation == again.allocation && out.failed == again.failed);
         }
     }
-    sl_openb_free(&openb);
 }
 
-static void model_that_no_node_has_is_never_placed(void **state)
+TEST_ON(struct sl_openb *openb, model_that_no_node_has_is_never_placed)
 {
-    (void)state;
-    struct sl_openb openb;
     struct sl_error err = {0};
-    assert_int_equal(load(&openb, small_nodes, PODS "p0,1000,1024,1,1000,A100,LS\n", &err), 0);
+    assert_int_equal(load(openb, small_nodes, PODS "p0,1000,1024,1,1000,A100,LS\n", &err), 0);
     for (size_t i = 0; i < sl_openb_policy_count(); i++) {
-        struct sl_openb_outcome out = run(&openb, sl_openb_policy_at(i)->name, 1, 1);
+        struct sl_openb_outcome out = run(openb, sl_openb_policy_at(i)->name, 1, 1);
         assert_true(out.pods > 0 && out.failed == out.pods);
         assert_true(out.allocation == 0);
     }
-    sl_openb_free(&openb);
 }
 
-static void cpu_bounds_what_a_node_takes(void **state)
+TEST_ON(struct sl_openb *openb, cpu_bounds_what_a_node_takes)
 {
-    (void)state;
-    struct sl_openb openb;
     struct sl_error err = {0};
     assert_int_equal(
-        load(&openb, NODES "a,10000,65536,8,T4\n", PODS "p0,4000,1024,1,1000,,LS\n", &err), 0);
+        load(openb, NODES "a,10000,65536,8,T4\n", PODS "p0,4000,1024,1,1000,,LS\n", &err), 0);
     for (size_t i = 0; i < sl_openb_policy_count(); i++) {
-        struct sl_openb_outcome out = run(&openb, sl_openb_policy_at(i)->name, 1, 1);
+        struct sl_openb_outcome out = run(openb, sl_openb_policy_at(i)->name, 1, 1);
         assert_int_equal(out.pods - out.failed, 2);
     }
-    sl_openb_free(&openb);
 }
 
-static void published_figures_are_found_by_the_name_of_the_list(void **state)
+TEST_ALONE(published_figures_are_found_by_the_name_of_the_list)
 {
-    (void)state;
     const struct sl_openb_policy *fgd = sl_openb_policy_find(SL_STR("fgd"));
     const struct sl_openb_policy *ours = sl_openb_policy_find(SL_STR("sliced"));
     assert_true(sl_openb_published(fgd, "/a/b/openb_pod_list_default.csv") == 95.39);
@@ -165,18 +144,4 @@ static void published_figures_are_found_by_the_name_of_the_list(void **state)
     assert_true(sl_openb_published(fgd, "other.csv") == 0);
     assert_true(sl_openb_published(ours, "openb_pod_list_default.csv") == 0);
     assert_null(sl_openb_policy_find(SL_STR("fg")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_that_ask_alike_are_one_class),
-        cmocka_unit_test(share_of_several_gpus_is_refused_with_its_place),
-        cmocka_unit_test(every_policy_places_all_pods_while_there_is_room),
-        cmocka_unit_test(runs_of_one_seed_are_the_same_and_never_give_more_than_there_is),
-        cmocka_unit_test(model_that_no_node_has_is_never_placed),
-        cmocka_unit_test(cpu_bounds_what_a_node_takes),
-        cmocka_unit_test(published_figures_are_found_by_the_name_of_the_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* CSV: fields, quotes, line ends, and errors that name their place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,9 +24,8 @@ static void assert_field(const struct sl_csv *csv, unsigned i, const char *text)
     assert_memory_equal(csv->field[i].s, text, strlen(text));
 }
 
-static void fields_are_split_trimmed_and_unquoted(void **state)
+TEST_THAT(fields_are_split_trimmed_and_unquoted)
 {
-    (void)state;
     struct sl_csv csv;
     open_text(&csv, "\xef\xbb\xbfname,b c,x\r\n\n# a comment\n,\t,\n \"quoted\" "
                     ",\t2,\r\n\"a,\"\"b\"\"\",,\"\"");
@@ -66,9 +61,8 @@ static void assert_wrong_text(const char *text, unsigned line, unsigned column, 
     assert_non_null(strstr(error.message, part));
 }
 
-static void malformed_text_is_an_error_with_its_place(void **state)
+TEST_THAT(malformed_text_is_an_error_with_its_place)
 {
-    (void)state;
     assert_wrong_text("a,b\n1\n", 2, 1, "1 field, the header has 2 columns");
     assert_wrong_text("a,b\n1,\"x\n", 2, 3, "not closed");
     assert_wrong_text("a,b\n\"x\"y,2\n", 2, 4, "comma behind the closing quote");
@@ -76,17 +70,15 @@ static void malformed_text_is_an_error_with_its_place(void **state)
     assert_wrong_text("", 0, 0, "empty");
 }
 
-static void a_nul_byte_is_refused(void **state)
+TEST_THAT(a_nul_byte_is_refused)
 {
-    (void)state;
     struct sl_csv csv;
     assert_int_equal(sl_csv_parse(&csv, "a\0b\n", 4, &error), -1);
     assert_int_equal(error.column, 2);
 }
 
-static void a_wrong_value_names_column_and_what_was_expected(void **state)
+TEST_THAT(a_wrong_value_names_column_and_what_was_expected)
 {
-    (void)state;
     struct sl_csv csv;
     int64_t value = 7;
     open_text(&csv, "name,count\nx,many\n");
@@ -103,9 +95,8 @@ static void a_wrong_value_names_column_and_what_was_expected(void **state)
     sl_csv_close(&csv);
 }
 
-static void integers_may_have_been_through_floating_point(void **state)
+TEST_THAT(integers_may_have_been_through_floating_point)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t value; /* -100: refused */
@@ -127,9 +118,8 @@ static void integers_may_have_been_through_floating_point(void **state)
     }
 }
 
-static void a_missing_column_lists_those_there_are(void **state)
+TEST_THAT(a_missing_column_lists_those_there_are)
 {
-    (void)state;
     struct sl_csv csv;
     open_text(&csv, "name,count\n");
     assert_int_equal(sl_csv_need(&csv, "submit", &error), -1);
@@ -143,9 +133,8 @@ static void a_missing_column_lists_those_there_are(void **state)
     sl_csv_close(&csv);
 }
 
-static void numbers_become_microseconds_exactly(void **state)
+TEST_THAT(numbers_become_microseconds_exactly)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t unit;
@@ -184,25 +173,9 @@ static void numbers_become_microseconds_exactly(void **state)
     }
 }
 
-static void a_file_that_is_not_there_is_told_as_such(void **state)
+TEST_THAT(a_file_that_is_not_there_is_told_as_such)
 {
-    (void)state;
     struct sl_csv csv;
     assert_int_equal(sl_csv_open(&csv, "/nonexistent/jobs.csv", &error), -1);
     assert_int_equal(error.code, SL_ERR_NOTFOUND);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_are_split_trimmed_and_unquoted),
-        cmocka_unit_test(malformed_text_is_an_error_with_its_place),
-        cmocka_unit_test(a_nul_byte_is_refused),
-        cmocka_unit_test(a_wrong_value_names_column_and_what_was_expected),
-        cmocka_unit_test(integers_may_have_been_through_floating_point),
-        cmocka_unit_test(a_missing_column_lists_those_there_are),
-        cmocka_unit_test(numbers_become_microseconds_exactly),
-        cmocka_unit_test(a_file_that_is_not_there_is_told_as_such),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* Cuts by counts: their text, and all that leave no room. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "sim/input/cuts.h"
+#include "unit/test.h"
 
 static const struct sl_mig_model *a100(void)
 {
@@ -22,11 +18,10 @@ static unsigned set_of(const struct sl_mig_model *model, const char *const *name
     return set;
 }
 
-static void a_cut_is_written_as_it_is_read(void **state)
+TEST_THAT(a_cut_is_written_as_it_is_read)
 {
     static const char *const texts[] = {"7g.40gb*1", "3g.20gb*1+2g.10gb*1+1g.5gb*2",
                                         "4g.20gb*1+3g.20gb*1", "whole"};
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct sl_counts counts;
         char out[SL_CUT_TEXT_MAX];
@@ -38,14 +33,13 @@ static void a_cut_is_written_as_it_is_read(void **state)
     }
 }
 
-static void a_cut_that_no_gpu_can_have_is_refused(void **state)
+TEST_THAT(a_cut_that_no_gpu_can_have_is_refused)
 {
     static const char *const cases[][2] = {
         {"7g.40gb+1g.5gb", "does not fit on one"}, {"5g.5gb", "has no MIG profile \"5g.5gb\""},
         {"1g.5gb*0", "expected PROFILE*COUNT"},    {"1g.5gb*x", "expected PROFILE*COUNT"},
         {"1g.5gb*5+2g.10gb*4", "more than 8"},     {"4g.20gb+4g.20gb", "does not fit on one"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_counts counts;
         struct sl_error err = {0};
@@ -54,14 +48,13 @@ static void a_cut_that_no_gpu_can_have_is_refused(void **state)
     }
 }
 
-static void an_a100_has_twelve_cuts_that_leave_no_room(void **state)
+TEST_THAT(an_a100_has_twelve_cuts_that_leave_no_room)
 {
     static const char *const base[] = {"1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb", NULL};
     struct sl_counts counts[SL_CUTS_MAX];
     char first[SL_CUT_TEXT_MAX];
     char second[SL_CUT_TEXT_MAX];
     char last[SL_CUT_TEXT_MAX];
-    (void)state;
     assert_int_equal(sl_counts_maximal(a100(), set_of(a100(), base), counts, SL_CUTS_MAX), 12);
     (void)sl_counts_print(&counts[0], a100(), first, sizeof(first));
     (void)sl_counts_print(&counts[1], a100(), second, sizeof(second));
@@ -71,25 +64,13 @@ static void an_a100_has_twelve_cuts_that_leave_no_room(void **state)
     assert_string_equal(last, "1g.5gb*7");
 }
 
-static void cuts_have_only_the_profiles_of_the_set(void **state)
+TEST_THAT(cuts_have_only_the_profiles_of_the_set)
 {
     static const char *const some[] = {"2g.10gb", "7g.40gb", NULL};
     struct sl_counts counts[SL_CUTS_MAX];
     char text[SL_CUT_TEXT_MAX];
-    (void)state;
     assert_int_equal(sl_counts_maximal(a100(), set_of(a100(), some), counts, SL_CUTS_MAX), 2);
     (void)sl_counts_print(&counts[1], a100(), text, sizeof(text));
     assert_string_equal(text, "2g.10gb*3");
     assert_int_equal(sl_counts_maximal(a100(), set_of(a100(), some), counts, 1), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cut_is_written_as_it_is_read),
-        cmocka_unit_test(a_cut_that_no_gpu_can_have_is_refused),
-        cmocka_unit_test(an_a100_has_twelve_cuts_that_leave_no_room),
-        cmocka_unit_test(cuts_have_only_the_profiles_of_the_set),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Nodes: from --gpus, from lists, from manifests; and how much of them is in use. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,56 +26,48 @@ static const struct sl_pool *pool_of(const struct sl_node *node, const char *res
     return i < 0 ? NULL : &node->pool[i];
 }
 
-static void a_number_of_gpus_fills_nodes_of_eight(void **state)
+TEST_FIXTURE_OF(struct sl_fleet, NULL, sl_fleet_free)
+
+TEST_ON(struct sl_fleet *fleet, a_number_of_gpus_fills_nodes_of_eight)
 {
-    (void)state;
-    struct sl_fleet fleet;
-    make("19", &fleet);
-    assert_int_equal(fleet.n, 3);
-    assert_int_equal(pool_of(fleet.node[0], "nvidia.com/gpu")->capacity, 8);
-    assert_int_equal(pool_of(fleet.node[2], "nvidia.com/gpu")->capacity, 3);
-    assert_int_equal(fleet.node[0]->n_devices, 8);
-    assert_null(fleet.node[0]->problem);
-    sl_fleet_free(&fleet);
+    make("19", fleet);
+    assert_int_equal(fleet->n, 3);
+    assert_int_equal(pool_of(fleet->node[0], "nvidia.com/gpu")->capacity, 8);
+    assert_int_equal(pool_of(fleet->node[2], "nvidia.com/gpu")->capacity, 3);
+    assert_int_equal(fleet->node[0]->n_devices, 8);
+    assert_null(fleet->node[0]->problem);
 }
 
-static void nodes_can_be_given_their_size(void **state)
+TEST_ON(struct sl_fleet *fleet, nodes_can_be_given_their_size)
 {
-    (void)state;
-    struct sl_fleet fleet;
-    make("3x4", &fleet);
-    assert_int_equal(fleet.n, 3);
-    assert_int_equal(pool_of(fleet.node[1], "nvidia.com/gpu")->capacity, 4);
-    assert_int_equal(sl_fleet_find(&fleet, fleet.node[1]->name), 1);
-    assert_int_equal(sl_fleet_find(&fleet, "elsewhere"), -1);
-    sl_fleet_free(&fleet);
+    make("3x4", fleet);
+    assert_int_equal(fleet->n, 3);
+    assert_int_equal(pool_of(fleet->node[1], "nvidia.com/gpu")->capacity, 4);
+    assert_int_equal(sl_fleet_find(fleet, fleet->node[1]->name), 1);
+    assert_int_equal(sl_fleet_find(fleet, "elsewhere"), -1);
 }
 
-static void gpus_of_a_model_can_be_cut_into_instances(void **state)
+TEST_ON(struct sl_fleet *fleet, gpus_of_a_model_can_be_cut_into_instances)
 {
-    (void)state;
-    struct sl_fleet fleet;
-    make("2x2:A30:1g.6gb*2+2g.12gb", &fleet);
-    assert_int_equal(pool_of(fleet.node[0], "nvidia.com/mig-1g.6gb")->capacity, 4);
-    assert_int_equal(pool_of(fleet.node[0], "nvidia.com/mig-2g.12gb")->capacity, 2);
-    assert_null(pool_of(fleet.node[0], "nvidia.com/gpu"));
-    assert_int_equal(fleet.node[0]->n_instances, 6);
-    assert_null(fleet.node[0]->problem);
-    sl_fleet_free(&fleet);
+    make("2x2:A30:1g.6gb*2+2g.12gb", fleet);
+    assert_int_equal(pool_of(fleet->node[0], "nvidia.com/mig-1g.6gb")->capacity, 4);
+    assert_int_equal(pool_of(fleet->node[0], "nvidia.com/mig-2g.12gb")->capacity, 2);
+    assert_null(pool_of(fleet->node[0], "nvidia.com/gpu"));
+    assert_int_equal(fleet->node[0]->n_instances, 6);
+    assert_null(fleet->node[0]->problem);
 }
 
-static void a_node_is_cut_anew_device_by_device(void **state)
+TEST_ON(struct sl_fleet *fleet, a_node_is_cut_anew_device_by_device)
 {
-    (void)state;
-    struct sl_fleet fleet;
-    make("1x2:A30:1g.6gb*2+2g.12gb", &fleet);
-    struct sl_node *node = fleet.node[0];
+    make("1x2:A30:1g.6gb*2+2g.12gb", fleet);
+    struct sl_node *node = fleet->node[0];
     struct sl_counts large = {{0}};
     struct sl_cut cut[2];
     assert_int_equal(sl_counts_parse(SL_STR("2g.12gb*2"), node->model, &large, &error), 0);
     assert_true(sl_node_can_recut(node));
     assert_true(sl_cut_of_counts(node, 1, &large, &cut[0]));
-    struct sl_node *fresh = sl_node_recut(node, &(struct sl_recut){.cut = cut, .n = 1, .under_way = "sliced-1"}, &error);
+    struct sl_node *fresh = sl_node_recut(
+        node, &(struct sl_recut){.cut = cut, .n = 1, .under_way = "sliced-1"}, &error);
     assert_non_null(fresh);
     assert_null(fresh->problem);
     assert_string_equal(fresh->name, node->name);
@@ -95,46 +83,38 @@ static void a_node_is_cut_anew_device_by_device(void **state)
     assert_false(whole->device[0].mig);
     sl_node_unref(whole);
     sl_node_unref(fresh);
-    sl_fleet_free(&fleet);
 }
 
-static void the_gpus_of_a_fleet_get_different_cuts(void **state)
+TEST_ON(struct sl_fleet *whole, the_gpus_of_a_fleet_get_different_cuts)
 {
-    (void)state;
     static const uint16_t of[] = {0, 0, 1, 0};
     const struct sl_mig_model *model = NULL;
     struct sl_counts counts[2] = {{{0}}, {{0}}};
-    struct sl_fleet whole;
     struct sl_fleet fleet;
-    make("2x2:A30", &whole);
+    make("2x2:A30", whole);
     sl_fleet_init(&fleet);
-    assert_int_equal(sl_fleet_cuttable(&whole, &model), 4);
+    assert_int_equal(sl_fleet_cuttable(whole, &model), 4);
     assert_int_equal(sl_counts_parse(SL_STR("1g.6gb*4"), model, &counts[1], &error), 0);
-    assert_int_equal(sl_fleet_copy(&whole, &fleet, &error), 0);
+    assert_int_equal(sl_fleet_copy(whole, &fleet, &error), 0);
     assert_int_equal(sl_fleet_cut(&fleet, counts, of, &error), 0);
     assert_int_equal(sl_fleet_finish(&fleet, &error), 0);
     assert_int_equal(pool_of(fleet.node[0], "nvidia.com/gpu")->capacity, 2);
     assert_int_equal(pool_of(fleet.node[1], "nvidia.com/gpu")->capacity, 1);
     assert_int_equal(pool_of(fleet.node[1], "nvidia.com/mig-1g.6gb")->capacity, 4);
-    assert_int_equal(pool_of(whole.node[1], "nvidia.com/gpu")->capacity, 2);
+    assert_int_equal(pool_of(whole->node[1], "nvidia.com/gpu")->capacity, 2);
     sl_fleet_free(&fleet);
-    sl_fleet_free(&whole);
 }
 
-static void gpus_of_no_known_model_are_never_cut(void **state)
+TEST_ON(struct sl_fleet *fleet, gpus_of_no_known_model_are_never_cut)
 {
-    (void)state;
     const struct sl_mig_model *model = NULL;
-    struct sl_fleet fleet;
-    make("9", &fleet);
-    assert_false(sl_node_can_recut(fleet.node[0]));
-    assert_int_equal(sl_fleet_cuttable(&fleet, &model), 0);
-    sl_fleet_free(&fleet);
+    make("9", fleet);
+    assert_false(sl_node_can_recut(fleet->node[0]));
+    assert_int_equal(sl_fleet_cuttable(fleet, &model), 0);
 }
 
-static void what_gpus_cannot_be_is_told(void **state)
+TEST_ALONE(what_gpus_cannot_be_is_told)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"", "expected N, NODESxGPUS"},
         {"0", "expected N, NODESxGPUS"},
@@ -172,28 +152,24 @@ static int read_list(struct sl_fleet *fleet, const char *format, const char *tex
     return rc;
 }
 
-static void openb_nodes_offer_gpus_whole_and_in_thousandths(void **state)
+TEST_ON(struct sl_fleet *fleet, openb_nodes_offer_gpus_whole_and_in_thousandths)
 {
-    (void)state;
-    struct sl_fleet fleet;
-    assert_int_equal(read_list(&fleet, "openb",
+    assert_int_equal(read_list(fleet, "openb",
                                "sn,cpu_milli,memory_mib,gpu,model\n"
                                "b,64000,262144,2,P100\na,32000,1024,0,\n"),
                      0);
-    assert_int_equal(sl_fleet_finish(&fleet, &error), 0);
-    assert_int_equal(fleet.n, 1);
-    assert_int_equal(fleet.without, 1);
-    assert_int_equal(pool_of(fleet.node[0], "nvidia.com/gpu")->capacity, 2);
-    assert_int_equal(pool_of(fleet.node[0], "aliyun.com/gpu-mem")->capacity, 2000);
-    assert_true(pool_of(fleet.node[0], "aliyun.com/gpu-mem")->on_devices);
-    assert_int_equal(fleet.node[0]->device[1].memory_units, 1000);
-    assert_null(fleet.node[0]->problem);
-    sl_fleet_free(&fleet);
+    assert_int_equal(sl_fleet_finish(fleet, &error), 0);
+    assert_int_equal(fleet->n, 1);
+    assert_int_equal(fleet->without, 1);
+    assert_int_equal(pool_of(fleet->node[0], "nvidia.com/gpu")->capacity, 2);
+    assert_int_equal(pool_of(fleet->node[0], "aliyun.com/gpu-mem")->capacity, 2000);
+    assert_true(pool_of(fleet->node[0], "aliyun.com/gpu-mem")->on_devices);
+    assert_int_equal(fleet->node[0]->device[1].memory_units, 1000);
+    assert_null(fleet->node[0]->problem);
 }
 
-static void a_wrong_list_names_its_place(void **state)
+TEST_ALONE(a_wrong_list_names_its_place)
 {
-    (void)state;
     struct sl_fleet fleet;
     assert_int_equal(read_list(&fleet, "csv", "name,gpus\na,99\n"), -1);
     assert_non_null(strstr(error.message, ":2:3: gpus: expected an integer in 0..64"));
@@ -204,20 +180,17 @@ static void a_wrong_list_names_its_place(void **state)
     sl_fleet_free(&fleet);
 }
 
-static void manifests_bring_nodes_and_the_pods_that_hold_devices(void **state)
+TEST_ON(struct sl_fleet *fleet, manifests_bring_nodes_and_the_pods_that_hold_devices)
 {
-    (void)state;
     static const char *const files[] = {SL_SOURCE_DIR "/deploy/examples/gpushare.yaml"};
-    struct sl_fleet fleet;
-    sl_fleet_init(&fleet);
-    assert_int_equal(sl_fleet_manifests(&fleet, files, 1, &error), 0);
-    assert_int_equal(sl_fleet_finish(&fleet, &error), 0);
-    assert_true(fleet.n >= 3);
-    assert_true(fleet.n_pods > 0);
-    for (size_t i = 1; i < fleet.n; i++) {
-        assert_true(strcmp(fleet.node[i - 1]->name, fleet.node[i]->name) < 0);
+    sl_fleet_init(fleet);
+    assert_int_equal(sl_fleet_manifests(fleet, files, 1, &error), 0);
+    assert_int_equal(sl_fleet_finish(fleet, &error), 0);
+    assert_true(fleet->n >= 3);
+    assert_true(fleet->n_pods > 0);
+    for (size_t i = 1; i < fleet->n; i++) {
+        assert_true(strcmp(fleet->node[i - 1]->name, fleet->node[i]->name) < 0);
     }
-    sl_fleet_free(&fleet);
 }
 
 /* ---- shares ---- */
@@ -240,20 +213,18 @@ static struct sl_pod *pod_on(const struct sl_fleet *fleet, const char *resource,
     return bound;
 }
 
-static void shares_add_up_over_kinds(void **state)
+TEST_ON(struct sl_fleet *fleet, shares_add_up_over_kinds)
 {
-    (void)state;
-    struct sl_fleet fleet;
-    assert_int_equal(
-        read_list(&fleet, "openb", "sn,cpu_milli,memory_mib,gpu,model\nn,0,0,4,P100\n"), 0);
-    assert_int_equal(sl_fleet_finish(&fleet, &error), 0);
+    assert_int_equal(read_list(fleet, "openb", "sn,cpu_milli,memory_mib,gpu,model\nn,0,0,4,P100\n"),
+                     0);
+    assert_int_equal(sl_fleet_finish(fleet, &error), 0);
     struct sl_pod *pods[] = {
-        pod_on(&fleet, "nvidia.com/gpu", 1, "nvidia.com/gpu=0", "u1"),
-        pod_on(&fleet, "aliyun.com/gpu-mem", 250, "aliyun.com/gpu-mem=1*250", "u2"),
-        pod_on(&fleet, "aliyun.com/gpu-mem", 600, "aliyun.com/gpu-mem=2*600", "u3"),
+        pod_on(fleet, "nvidia.com/gpu", 1, "nvidia.com/gpu=0", "u1"),
+        pod_on(fleet, "aliyun.com/gpu-mem", 250, "aliyun.com/gpu-mem=1*250", "u2"),
+        pod_on(fleet, "aliyun.com/gpu-mem", 600, "aliyun.com/gpu-mem=2*600", "u3"),
     };
-    struct sl_view *view = sl_view_new(fleet.node[0], pods, 3);
-    assert_int_equal(sl_share_capacity(fleet.node[0]), 4000000);
+    struct sl_view *view = sl_view_new(fleet->node[0], pods, 3);
+    assert_int_equal(sl_share_capacity(fleet->node[0]), 4000000);
     assert_int_equal(sl_share_busy(view), 1000000 + 250000 + 600000);
 
     struct sl_workload jobs;
@@ -275,38 +246,15 @@ static void shares_add_up_over_kinds(void **state)
         sl_pod_unref(pods[i]);
     }
     sl_workload_free(&jobs);
-    sl_fleet_free(&fleet);
 }
 
-static void an_instance_is_its_memory_slices_share(void **state)
+TEST_ON(struct sl_fleet *fleet, an_instance_is_its_memory_slices_share)
 {
-    (void)state;
-    struct sl_fleet fleet;
-    make("1x1:A30:1g.6gb*2+2g.12gb", &fleet);
-    struct sl_pod *pod = pod_on(&fleet, "nvidia.com/mig-2g.12gb", 1, NULL, "u1");
-    struct sl_view *view = sl_view_new(fleet.node[0], &pod, 1);
-    assert_int_equal(sl_share_capacity(fleet.node[0]), 1000000);
+    make("1x1:A30:1g.6gb*2+2g.12gb", fleet);
+    struct sl_pod *pod = pod_on(fleet, "nvidia.com/mig-2g.12gb", 1, NULL, "u1");
+    struct sl_view *view = sl_view_new(fleet->node[0], &pod, 1);
+    assert_int_equal(sl_share_capacity(fleet->node[0]), 1000000);
     assert_int_equal(sl_share_busy(view), 500000);
     sl_view_free(view);
     sl_pod_unref(pod);
-    sl_fleet_free(&fleet);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_number_of_gpus_fills_nodes_of_eight),
-        cmocka_unit_test(nodes_can_be_given_their_size),
-        cmocka_unit_test(gpus_of_a_model_can_be_cut_into_instances),
-        cmocka_unit_test(a_node_is_cut_anew_device_by_device),
-        cmocka_unit_test(the_gpus_of_a_fleet_get_different_cuts),
-        cmocka_unit_test(gpus_of_no_known_model_are_never_cut),
-        cmocka_unit_test(what_gpus_cannot_be_is_told),
-        cmocka_unit_test(openb_nodes_offer_gpus_whole_and_in_thousandths),
-        cmocka_unit_test(a_wrong_list_names_its_place),
-        cmocka_unit_test(manifests_bring_nodes_and_the_pods_that_hold_devices),
-        cmocka_unit_test(shares_add_up_over_kinds),
-        cmocka_unit_test(an_instance_is_its_memory_slices_share),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

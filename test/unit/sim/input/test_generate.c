@@ -1,11 +1,7 @@
 /* The generator: golden jobs worked out by another program, distributions, specifications. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <string.h>
 
@@ -30,77 +26,67 @@ static void make(const char *text, uint64_t seed, struct sl_workload *out)
     }
 }
 
-static void a_seed_gives_the_same_jobs_on_every_machine(void **state)
+TEST_FIXTURE_OF(struct sl_workload, NULL, sl_workload_free)
+
+TEST_ON(struct sl_workload *jobs, a_seed_gives_the_same_jobs_on_every_machine)
 {
-    (void)state;
     static const struct {
         int64_t submit_us;
         int64_t run_s;
     } golden[] = {{0, 56},        {5262018, 30},   {8130878, 19},
                   {35492051, 21}, {90902701, 643}, {168377317, 29}};
-    struct sl_workload jobs;
-    make("", 1, &jobs);
-    assert_int_equal(jobs.n, 20);
+    make("", 1, jobs);
+    assert_int_equal(jobs->n, 20);
     for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
-        assert_int_equal(jobs.job[i].submit_us, golden[i].submit_us);
-        assert_int_equal(jobs.job[i].run_us, golden[i].run_s * 1000000);
-        assert_int_equal(jobs.job[i].timeout_s, golden[i].run_s);
-        assert_string_equal(jobs.ask[jobs.job[i].ask].resource, "nvidia.com/gpu");
+        assert_int_equal(jobs->job[i].submit_us, golden[i].submit_us);
+        assert_int_equal(jobs->job[i].run_us, golden[i].run_s * 1000000);
+        assert_int_equal(jobs->job[i].timeout_s, golden[i].run_s);
+        assert_string_equal(jobs->ask[jobs->job[i].ask].resource, "nvidia.com/gpu");
     }
-    sl_workload_free(&jobs);
 }
 
-static void arrivals_stay_when_something_else_changes(void **state)
+TEST_ON(struct sl_workload *b, arrivals_stay_when_something_else_changes)
 {
-    (void)state;
     struct sl_workload a;
-    struct sl_workload b;
     make("tasks=50", 9, &a);
-    make("tasks=50,runtime=constant:5,estimate=factor:1:5,priority=0@0.5+7@0.5", 9, &b);
+    make("tasks=50,runtime=constant:5,estimate=factor:1:5,priority=0@0.5+7@0.5", 9, b);
     for (size_t i = 0; i < 50; i++) {
-        assert_int_equal(a.job[i].submit_us, b.job[i].submit_us);
-        assert_int_equal(b.job[i].run_us, 5000000);
+        assert_int_equal(a.job[i].submit_us, b->job[i].submit_us);
+        assert_int_equal(b->job[i].run_us, 5000000);
     }
     sl_workload_free(&a);
-    sl_workload_free(&b);
 }
 
-static void overstated_timeouts_lie_in_their_range(void **state)
+TEST_ON(struct sl_workload *jobs, overstated_timeouts_lie_in_their_range)
 {
-    (void)state;
-    struct sl_workload jobs;
     int64_t least = INT64_MAX;
     int64_t most = 0;
-    make("tasks=2000,runtime=constant:1000,estimate=factor:1:5", 4, &jobs);
-    for (size_t i = 0; i < jobs.n; i++) {
-        least = jobs.job[i].timeout_s < least ? jobs.job[i].timeout_s : least;
-        most = jobs.job[i].timeout_s > most ? jobs.job[i].timeout_s : most;
+    make("tasks=2000,runtime=constant:1000,estimate=factor:1:5", 4, jobs);
+    for (size_t i = 0; i < jobs->n; i++) {
+        least = jobs->job[i].timeout_s < least ? jobs->job[i].timeout_s : least;
+        most = jobs->job[i].timeout_s > most ? jobs->job[i].timeout_s : most;
     }
     assert_in_range(least, 1000, 1010);
     assert_in_range(most, 4990, 5000);
-    sl_workload_free(&jobs);
 }
 
-static void mixes_are_drawn_by_their_shares(void **state)
+TEST_ON(struct sl_workload *jobs, mixes_are_drawn_by_their_shares)
 {
-    (void)state;
-    struct sl_workload jobs;
     size_t fours = 0;
     size_t slices = 0;
     size_t others = 0;
     make("tasks=20000,ask=nvidia.com/gpu:4@1+nvidia.com/mig-1g.5gb@3,namespace=a@0.9+b@0.1", 2,
-         &jobs);
-    for (size_t i = 0; i < jobs.n; i++) {
-        const struct sl_job_ask *ask = &jobs.ask[jobs.job[i].ask];
+         jobs);
+    for (size_t i = 0; i < jobs->n; i++) {
+        const struct sl_job_ask *ask = &jobs->ask[jobs->job[i].ask];
         fours += ask->count == 4 && strcmp(ask->resource, "nvidia.com/gpu") == 0 ? 1 : 0;
         slices += ask->count == 1 && strcmp(ask->resource, "nvidia.com/mig-1g.5gb") == 0 ? 1 : 0;
-        others += strcmp(jobs.job[i].namespace, "b") == 0 ? 1 : 0;
+        others += strcmp(jobs->job[i].namespace, "b") == 0 ? 1 : 0;
     }
-    assert_int_equal(fours + slices, jobs.n);
+    assert_int_equal(fours + slices, jobs->n);
     assert_in_range(fours, 4700, 5300);
     assert_in_range(others, 1800, 2200);
-    assert_int_equal(jobs.n_asks, 2);
-    sl_workload_free(&jobs);
+    assert_int_equal(jobs->n_asks, 2);
 }
 
 static double mean_of(const char *text)
@@ -117,9 +103,8 @@ static double mean_of(const char *text)
     return sum / N;
 }
 
-static void distributions_have_the_mean_that_books_give(void **state)
+TEST_ALONE(distributions_have_the_mean_that_books_give)
 {
-    (void)state;
     static const struct {
         const char *text;
         double mean;
@@ -136,9 +121,8 @@ static void distributions_have_the_mean_that_books_give(void **state)
     }
 }
 
-static void wrong_specifications_say_what_is_expected(void **state)
+TEST_ALONE(wrong_specifications_say_what_is_expected)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"task=3", "\"task\" is no key; there are tasks, gap, runtime"},
         {"tasks=0", "tasks: \"0\": expected an integer in 1.."},
@@ -164,17 +148,4 @@ static void wrong_specifications_say_what_is_expected(void **state)
             fail_msg("%s: %s", cases[i][0], error.message);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_seed_gives_the_same_jobs_on_every_machine),
-        cmocka_unit_test(arrivals_stay_when_something_else_changes),
-        cmocka_unit_test(overstated_timeouts_lie_in_their_range),
-        cmocka_unit_test(mixes_are_drawn_by_their_shares),
-        cmocka_unit_test(distributions_have_the_mean_that_books_give),
-        cmocka_unit_test(wrong_specifications_say_what_is_expected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

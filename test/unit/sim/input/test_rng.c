@@ -1,20 +1,15 @@
 /* Random numbers against values worked out by another program, and functions against the C
  * library's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <math.h>
 
 #include "sim/input/rng.h"
 
-static void a_seed_gives_the_published_generators_numbers(void **state)
+TEST_THAT(a_seed_gives_the_published_generators_numbers)
 {
-    (void)state;
     static const uint64_t first[] = {UINT64_C(0xef75d62a19ba94ed), UINT64_C(0x8e9490536375f270),
                                      UINT64_C(0xc05630b1c614195d), UINT64_C(0x66daa2d5136a8f29)};
     static const uint64_t other[] = {UINT64_C(0x44ad28f44a5c0633), UINT64_C(0xa9625f7b75117928),
@@ -30,9 +25,8 @@ static void a_seed_gives_the_published_generators_numbers(void **state)
     }
 }
 
-static void streams_of_one_seed_differ(void **state)
+TEST_THAT(streams_of_one_seed_differ)
 {
-    (void)state;
     struct sl_rng a;
     struct sl_rng b;
     sl_rng_seed(&a, 7, 1);
@@ -40,9 +34,8 @@ static void streams_of_one_seed_differ(void **state)
     assert_int_not_equal(sl_rng_next(&a), sl_rng_next(&b));
 }
 
-static void logarithm_and_exponential_agree_with_the_library(void **state)
+TEST_THAT(logarithm_and_exponential_agree_with_the_library)
 {
-    (void)state;
     struct sl_rng rng;
     sl_rng_seed(&rng, 3, 0);
     for (int i = 0; i < 20000; i++) {
@@ -55,9 +48,8 @@ static void logarithm_and_exponential_agree_with_the_library(void **state)
     assert_true(isinf(sl_rng_exp(800)));
 }
 
-static void draws_have_their_mean_and_spread(void **state)
+TEST_THAT(draws_have_their_mean_and_spread)
 {
-    (void)state;
     enum { N = 200000 };
     struct sl_rng rng;
     double sum = 0;
@@ -78,15 +70,4 @@ static void draws_have_their_mean_and_spread(void **state)
     assert_true(fabs(normal / N) < 0.01);
     assert_true(fabs(squares / N - 1) < 0.02);
     assert_true(fabs((double)low / N - 1.0 / 3) < 0.005);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_seed_gives_the_published_generators_numbers),
-        cmocka_unit_test(streams_of_one_seed_differ),
-        cmocka_unit_test(logarithm_and_exponential_agree_with_the_library),
-        cmocka_unit_test(draws_have_their_mean_and_spread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

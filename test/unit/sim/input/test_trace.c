@@ -1,11 +1,7 @@
 /* Trace formats: what a record becomes, and errors that name file, line, column and field. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,59 +47,51 @@ static void assert_job(const struct sl_workload *jobs, size_t i, const char *nam
     assert_int_equal(jobs->ask[job->ask].count, count);
 }
 
-static void csv_takes_columns_in_any_order_with_defaults(void **state)
+TEST_FIXTURE_OF(struct sl_workload, NULL, sl_workload_free)
+
+TEST_ON(struct sl_workload *jobs, csv_takes_columns_in_any_order_with_defaults)
 {
-    (void)state;
-    struct sl_workload jobs;
-    read_jobs("csv", "duration,submit,note\n90,10.5,x\n2.25,3,\n", &jobs);
-    assert_string_equal(jobs.unread, "note");
-    assert_int_equal(jobs.n, 2);
-    assert_job(&jobs, 0, "job-1", 0, 2.25, 3, "nvidia.com/gpu", 1);
-    assert_job(&jobs, 1, "job-0", 7.5, 90, 90, "nvidia.com/gpu", 1);
-    assert_string_equal(jobs.job[0].namespace, "default");
-    sl_workload_free(&jobs);
+    read_jobs("csv", "duration,submit,note\n90,10.5,x\n2.25,3,\n", jobs);
+    assert_string_equal(jobs->unread, "note");
+    assert_int_equal(jobs->n, 2);
+    assert_job(jobs, 0, "job-1", 0, 2.25, 3, "nvidia.com/gpu", 1);
+    assert_job(jobs, 1, "job-0", 7.5, 90, 90, "nvidia.com/gpu", 1);
+    assert_string_equal(jobs->job[0].namespace, "default");
 }
 
-static void csv_takes_everything_a_job_can_say(void **state)
+TEST_ON(struct sl_workload *jobs, csv_takes_everything_a_job_can_say)
 {
-    (void)state;
-    struct sl_workload jobs;
     read_jobs("csv",
               "name,submit,duration,timeout,priority,resource,count,namespace,cpu_milli,"
               "memory_mib,models\n"
               "train,0,60,300,-5,nvidia.com/mig-1g.6gb,2,team-a,4000,8192,A30|A100\n",
-              &jobs);
-    assert_job(&jobs, 0, "train", 0, 60, 300, "nvidia.com/mig-1g.6gb", 2);
-    assert_int_equal(jobs.job[0].priority, -5);
-    assert_string_equal(jobs.job[0].namespace, "team-a");
-    assert_int_equal(jobs.ask[0].cpu_milli, 4000);
-    assert_int_equal(jobs.ask[0].memory_mib, 8192);
-    assert_string_equal(jobs.ask[0].models, "A30|A100");
-    sl_workload_free(&jobs);
+              jobs);
+    assert_job(jobs, 0, "train", 0, 60, 300, "nvidia.com/mig-1g.6gb", 2);
+    assert_int_equal(jobs->job[0].priority, -5);
+    assert_string_equal(jobs->job[0].namespace, "team-a");
+    assert_int_equal(jobs->ask[0].cpu_milli, 4000);
+    assert_int_equal(jobs->ask[0].memory_mib, 8192);
+    assert_string_equal(jobs->ask[0].models, "A30|A100");
 }
 
-static void openb_tells_shares_from_whole_gpus_and_passes_over_the_rest(void **state)
+TEST_ON(struct sl_workload *jobs, openb_tells_shares_from_whole_gpus_and_passes_over_the_rest)
 {
-    (void)state;
-    struct sl_workload jobs;
     read_jobs("openb",
               "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
               "deletion_time,scheduled_time\n"
               "a,6000,12288,1,460,,LS,Running,100,400,110\n"
               "b,6000,12288,2,1000,V100M16|V100M32,LS,Running,150,250,\n"
               "c,6000,12288,0,0,,LS,Running,90,400,95\n",
-              &jobs);
-    assert_int_equal(jobs.n, 2);
-    assert_int_equal(jobs.passed_over, 1);
-    assert_job(&jobs, 0, "a", 0, 290, 290, "aliyun.com/gpu-mem", 460);
-    assert_job(&jobs, 1, "b", 50, 100, 100, "nvidia.com/gpu", 2);
-    assert_string_equal(jobs.ask[jobs.job[1].ask].models, "V100M16|V100M32");
-    sl_workload_free(&jobs);
+              jobs);
+    assert_int_equal(jobs->n, 2);
+    assert_int_equal(jobs->passed_over, 1);
+    assert_job(jobs, 0, "a", 0, 290, 290, "aliyun.com/gpu-mem", 460);
+    assert_job(jobs, 1, "b", 50, 100, 100, "nvidia.com/gpu", 2);
+    assert_string_equal(jobs->ask[jobs->job[1].ask].models, "V100M16|V100M32");
 }
 
-static void philly_counts_milliseconds_and_splits_jobs_wider_than_a_node(void **state)
+TEST_ALONE(philly_counts_milliseconds_and_splits_jobs_wider_than_a_node)
 {
-    (void)state;
     struct sl_workload jobs;
     read_jobs("philly",
               "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,"
@@ -128,9 +116,8 @@ static void philly_counts_milliseconds_and_splits_jobs_wider_than_a_node(void **
     sl_workload_free(&jobs);
 }
 
-static void adaptdl_draws_run_times_by_application_unless_they_are_there(void **state)
+TEST_ALONE(adaptdl_draws_run_times_by_application_unless_they_are_there)
 {
-    (void)state;
     struct sl_workload jobs;
     read_jobs("adaptdl",
               "name,time,application,num_replicas,batch_size\n"
@@ -149,24 +136,21 @@ static void adaptdl_draws_run_times_by_application_unless_they_are_there(void **
     sl_workload_free(&jobs);
 }
 
-static void equal_submissions_stay_in_the_order_of_the_file(void **state)
+TEST_ON(struct sl_workload *jobs, equal_submissions_stay_in_the_order_of_the_file)
 {
-    (void)state;
-    struct sl_workload jobs;
     char text[20000] = "name,submit,duration\n";
     size_t at = strlen(text);
     for (int i = 0; i < 500; i++) {
         at += (size_t)snprintf(text + at, sizeof(text) - at, "j%03d,%d,1\n", i, 3 - i % 4);
     }
-    read_jobs("csv", text, &jobs);
-    assert_int_equal(jobs.n, 500);
-    for (size_t i = 1; i < jobs.n; i++) {
-        assert_true(jobs.job[i - 1].submit_us <= jobs.job[i].submit_us);
-        if (jobs.job[i - 1].submit_us == jobs.job[i].submit_us) {
-            assert_true(strcmp(jobs.job[i - 1].name, jobs.job[i].name) < 0);
+    read_jobs("csv", text, jobs);
+    assert_int_equal(jobs->n, 500);
+    for (size_t i = 1; i < jobs->n; i++) {
+        assert_true(jobs->job[i - 1].submit_us <= jobs->job[i].submit_us);
+        if (jobs->job[i - 1].submit_us == jobs->job[i].submit_us) {
+            assert_true(strcmp(jobs->job[i - 1].name, jobs->job[i].name) < 0);
         }
     }
-    sl_workload_free(&jobs);
 }
 
 static void assert_refused(const char *format, const char *text, const char *place,
@@ -184,9 +168,8 @@ static void assert_refused(const char *format, const char *text, const char *pla
     sl_workload_free(&jobs);
 }
 
-static void errors_name_file_line_column_and_field(void **state)
+TEST_ALONE(errors_name_file_line_column_and_field)
 {
-    (void)state;
     assert_refused("csv", "submit,duration\n0,5\n1,soon\n", ":3:3: ",
                    "duration: expected seconds, or a duration such as 1h30m, found \"soon\"");
     assert_refused("csv", "submit,duration,resource\n0,5,cpu\n",
@@ -208,9 +191,8 @@ static void errors_name_file_line_column_and_field(void **state)
                    ":2:5: ", "application: expected imagenet, yolov3");
 }
 
-static void csv_takes_dates_and_passes_over_what_asks_for_nothing(void **state)
+TEST_ALONE(csv_takes_dates_and_passes_over_what_asks_for_nothing)
 {
-    (void)state;
     struct sl_workload jobs;
     read_jobs("csv",
               "submit,duration,count\n2020-04-01 00:00:02,60,1.0\n2020-03-31T23:59:58.5Z,5,0\n"
@@ -225,9 +207,8 @@ static void csv_takes_dates_and_passes_over_what_asks_for_nothing(void **state)
                    ":2:1: ", "submit: expected seconds, or a time such as 2026-11-21 12:38:09");
 }
 
-static void csv_says_which_jobs_one_waits_for(void **state)
+TEST_ALONE(csv_says_which_jobs_one_waits_for)
 {
-    (void)state;
     struct sl_workload jobs;
     read_jobs("csv",
               "name,submit,duration,after,namespace\nend,0,1,Mid 1 | mid_2,a\nMid 1,2,1,start,a\n"
@@ -250,31 +231,11 @@ static void csv_says_which_jobs_one_waits_for(void **state)
                    ":2:7: ", "after: \"a\": more than 16 names");
 }
 
-static void a_format_that_is_not_known_lists_those_there_are(void **state)
+TEST_ON(struct sl_workload *jobs, a_format_that_is_not_known_lists_those_there_are)
 {
-    (void)state;
-    struct sl_workload jobs;
-    sl_workload_init(&jobs);
-    assert_int_equal(sl_trace_read("slurm:x.csv", &how, &jobs, &error), -1);
+    sl_workload_init(jobs);
+    assert_int_equal(sl_trace_read("slurm:x.csv", &how, jobs, &error), -1);
     assert_non_null(strstr(error.message, "a format of openb, philly, adaptdl, csv"));
-    assert_int_equal(sl_trace_read("jobs.csv", &how, &jobs, &error), -1);
+    assert_int_equal(sl_trace_read("jobs->csv", &how, jobs, &error), -1);
     assert_non_null(strstr(error.message, "expected FORMAT:FILE"));
-    sl_workload_free(&jobs);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv_takes_columns_in_any_order_with_defaults),
-        cmocka_unit_test(csv_takes_everything_a_job_can_say),
-        cmocka_unit_test(openb_tells_shares_from_whole_gpus_and_passes_over_the_rest),
-        cmocka_unit_test(philly_counts_milliseconds_and_splits_jobs_wider_than_a_node),
-        cmocka_unit_test(adaptdl_draws_run_times_by_application_unless_they_are_there),
-        cmocka_unit_test(equal_submissions_stay_in_the_order_of_the_file),
-        cmocka_unit_test(errors_name_file_line_column_and_field),
-        cmocka_unit_test(csv_takes_dates_and_passes_over_what_asks_for_nothing),
-        cmocka_unit_test(csv_says_which_jobs_one_waits_for),
-        cmocka_unit_test(a_format_that_is_not_known_lists_those_there_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Reports, plots, policies by name, options, threads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -49,9 +45,8 @@ static struct sl_experiment experiment_of(uint32_t seeds)
         .policies = &two, .seed = 1, .seeds = seeds, .n = (size_t)seeds * 2, .result = results};
 }
 
-static void json_has_the_members_that_are_promised(void **state)
+TEST_THAT(json_has_the_members_that_are_promised)
 {
-    (void)state;
     struct sl_experiment experiment = experiment_of(2);
     struct sl_buf out;
     json_error_t wrong;
@@ -98,9 +93,8 @@ static char *text_of(void (*report)(const struct sl_experiment *, struct sl_buf 
     return sl_buf_steal(&out, &len);
 }
 
-static void a_table_of_one_seed_has_its_figures(void **state)
+TEST_THAT(a_table_of_one_seed_has_its_figures)
 {
-    (void)state;
     char *text = text_of(sl_report_table, 1);
     assert_non_null(strstr(text, "response mean, s"));
     assert_non_null(strstr(text, "99.5"));
@@ -109,18 +103,16 @@ static void a_table_of_one_seed_has_its_figures(void **state)
     free(text);
 }
 
-static void a_table_of_many_seeds_has_medians_and_their_band(void **state)
+TEST_THAT(a_table_of_many_seeds_has_medians_and_their_band)
 {
-    (void)state;
     char *text = text_of(sl_report_table, 2);
     assert_non_null(strstr(text, "20.0 (11.0-29.0)")); /* of 10 and 30 */
     assert_non_null(strstr(text, "2 seeds: medians, p5-p95 in parentheses"));
     free(text);
 }
 
-static void csv_quotes_what_needs_it(void **state)
+TEST_THAT(csv_quotes_what_needs_it)
 {
-    (void)state;
     char *text = text_of(sl_report_csv, 1);
     assert_non_null(strstr(text, "policy,seed,jobs,response_mean,"));
     assert_non_null(strstr(text, "\nfifo,1,3,10.000000,"));
@@ -130,9 +122,8 @@ static void csv_quotes_what_needs_it(void **state)
 
 /* ---- plots ---- */
 
-static void a_bar_of_a_device_does_not_cover_another(void **state)
+TEST_THAT(a_bar_of_a_device_does_not_cover_another)
 {
-    (void)state;
     static struct sl_sim_job jobs[] = {
         {.start_us = 0, .end_us = 10, .place = "aliyun.com/gpu-mem=0*3", .order = 0},
         {.start_us = 10, .end_us = 20, .place = "aliyun.com/gpu-mem=0*3", .order = 2},
@@ -160,9 +151,8 @@ static void a_bar_of_a_device_does_not_cover_another(void **state)
     sl_fleet_free(&fleet);
 }
 
-static void ticks_are_round(void **state)
+TEST_THAT(ticks_are_round)
 {
-    (void)state;
     char text[24];
     assert_true(fabs(sl_tick(1000, 5) - 200) < 1e-9);
     assert_true(fabs(sl_tick(7, 7) - 1) < 1e-9);
@@ -174,9 +164,8 @@ static void ticks_are_round(void **state)
     assert_string_equal(text, "0");
 }
 
-static void text_in_a_plot_is_escaped(void **state)
+TEST_THAT(text_in_a_plot_is_escaped)
 {
-    (void)state;
     struct sl_buf out;
     sl_buf_init(&out, 1000);
     sl_svg_text(&out, 0, 0, SL_SVG_LEFT, "ink", "<a & \"b\">\n");
@@ -187,9 +176,8 @@ static void text_in_a_plot_is_escaped(void **state)
 
 /* ---- policies ---- */
 
-static void policies_are_read_with_their_parameters(void **state)
+TEST_THAT(policies_are_read_with_their_parameters)
 {
-    (void)state;
     struct sl_policies list;
     assert_int_equal(
         sl_policies_parse("fifo:backfill=false,p:gamma=0.25:beta=2,bounded:c=1.3,sjf:score=packing",
@@ -207,9 +195,8 @@ static void policies_are_read_with_their_parameters(void **state)
     assert_int_equal(list.policy[3].engine.plan.score.weight[SL_TERM_AVAILABILITY], 0);
 }
 
-static void a_wrong_policy_lists_what_there_is(void **state)
+TEST_THAT(a_wrong_policy_lists_what_there_is)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"lifo", "there is no policy \"lifo\"; there are fifo, sjf, p, hrrn, bounded, config:FILE"},
         {"fifo,", "there is no policy \"\""},
@@ -244,9 +231,8 @@ static int parse(struct sl_sim_options *options, int argc, const char *const *ar
     return sl_sim_options_parse(argc, copy, options, &error);
 }
 
-static void options_are_read(void **state)
+TEST_THAT(options_are_read)
 {
-    (void)state;
     static const char *const argv[] = {"slicesim",  "run",    "--generate=tasks=5",
                                        "--cluster", "a.yaml", "b.yaml",
                                        "--seeds",   "7",      "-o",
@@ -263,9 +249,8 @@ static void options_are_read(void **state)
     assert_true(options.quiet);
 }
 
-static void a_wrong_option_says_what_was_meant(void **state)
+TEST_THAT(a_wrong_option_says_what_was_meant)
 {
-    (void)state;
     static const char *const cases[][4] = {
         {"run", "--seed=x", NULL, "--seed takes an integer in 0.."},
         {"run", "--polcy", "fifo", "unknown option --polcy; did you mean --policy?"},
@@ -300,9 +285,8 @@ static int count_task(void *context, size_t index, struct sl_error *err)
     return index == 499 && counts[TASKS] != 0 ? sl_error_set(err, SL_ERR_FIELD, "no") : 0;
 }
 
-static void every_task_is_done_once(void **state)
+TEST_THAT(every_task_is_done_once)
 {
-    (void)state;
     static _Atomic int counts[TASKS + 1];
     const struct sl_crew crew = {.threads = 8, .doing = "counting"};
     assert_int_equal(sl_crew_run(&crew, TASKS, count_task, (void *)counts, &error), 0);
@@ -313,23 +297,4 @@ static void every_task_is_done_once(void **state)
     assert_int_equal(sl_crew_run(&crew, TASKS, count_task, (void *)counts, &error), -1);
     assert_string_equal(error.message, "no");
     assert_int_equal(sl_crew_run(&crew, 0, count_task, (void *)counts, &error), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_has_the_members_that_are_promised),
-        cmocka_unit_test(a_table_of_one_seed_has_its_figures),
-        cmocka_unit_test(a_table_of_many_seeds_has_medians_and_their_band),
-        cmocka_unit_test(csv_quotes_what_needs_it),
-        cmocka_unit_test(a_bar_of_a_device_does_not_cover_another),
-        cmocka_unit_test(ticks_are_round),
-        cmocka_unit_test(text_in_a_plot_is_escaped),
-        cmocka_unit_test(policies_are_read_with_their_parameters),
-        cmocka_unit_test(a_wrong_policy_lists_what_there_is),
-        cmocka_unit_test(options_are_read),
-        cmocka_unit_test(a_wrong_option_says_what_was_meant),
-        cmocka_unit_test(every_task_is_done_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

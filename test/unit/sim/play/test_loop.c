@@ -1,12 +1,8 @@
 /* The simulation against invariants that are checked from what it says alone, and against queues
  * simulated in a few lines of their own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -161,9 +157,8 @@ static const char *const policies[] = {
     "sjf:score=packing",
 };
 
-static void whole_gpus_are_given_once_and_every_job_runs(void **state)
+TEST_THAT(whole_gpus_are_given_once_and_every_job_runs)
 {
-    (void)state;
     struct scene scene;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         set_up(
@@ -182,9 +177,8 @@ static void whole_gpus_are_given_once_and_every_job_runs(void **state)
     }
 }
 
-static void shares_and_whole_gpus_of_one_device_exclude_each_other(void **state)
+TEST_THAT(shares_and_whole_gpus_of_one_device_exclude_each_other)
 {
-    (void)state;
     struct scene scene;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         set_up(
@@ -202,9 +196,8 @@ static void shares_and_whole_gpus_of_one_device_exclude_each_other(void **state)
     }
 }
 
-static void instances_are_given_once(void **state)
+TEST_THAT(instances_are_given_once)
 {
-    (void)state;
     struct scene scene;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         set_up(&scene,
@@ -270,15 +263,13 @@ static void assert_starts(const char *policy, bool shortest)
     }
 }
 
-static void fifo_is_a_queue_of_many_servers(void **state)
+TEST_THAT(fifo_is_a_queue_of_many_servers)
 {
-    (void)state;
     assert_starts("fifo", false);
 }
 
-static void sjf_takes_the_shortest_that_is_there(void **state)
+TEST_THAT(sjf_takes_the_shortest_that_is_there)
 {
-    (void)state;
     assert_starts("sjf", true);
 }
 
@@ -299,9 +290,8 @@ static void assert_nothing_idles(const struct scene *scene, size_t gpus)
     }
 }
 
-static void no_gpu_idles_while_a_job_waits_for_one(void **state)
+TEST_THAT(no_gpu_idles_while_a_job_waits_for_one)
 {
-    (void)state;
     struct scene scene;
     for (uint64_t seed = 1; seed <= 8; seed++) {
         set_up(&scene, "tasks=150,gap=exp:40,estimate=factor:1:5,priority=0@0.9+5@0.1", seed, "5",
@@ -314,9 +304,8 @@ static void no_gpu_idles_while_a_job_waits_for_one(void **state)
     }
 }
 
-static void nobody_waits_longer_than_c_times_fifos_longest(void **state)
+TEST_THAT(nobody_waits_longer_than_c_times_fifos_longest)
 {
-    (void)state;
     struct scene scene;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         int64_t longest_us[2] = {0, 0};
@@ -336,9 +325,8 @@ static void nobody_waits_longer_than_c_times_fifos_longest(void **state)
 
 /* ---- results ---- */
 
-static void integrals_agree_with_the_jobs_that_ran(void **state)
+TEST_THAT(integrals_agree_with_the_jobs_that_ran)
 {
-    (void)state;
     struct scene scene;
     struct sl_result result = {.jobs = 0};
     double busy = 0;
@@ -358,9 +346,8 @@ static void integrals_agree_with_the_jobs_that_ran(void **state)
     tear_down(&scene);
 }
 
-static void what_fits_nowhere_never_starts_and_blocks_nobody(void **state)
+TEST_THAT(what_fits_nowhere_never_starts_and_blocks_nobody)
 {
-    (void)state;
     struct scene scene;
     set_up(&scene, "tasks=60,ask=nvidia.com/gpu:1@5+nvidia.com/gpu:5@1", 2, "2x4", 0);
     simulate(&scene, "fifo");
@@ -372,9 +359,8 @@ static void what_fits_nowhere_never_starts_and_blocks_nobody(void **state)
     tear_down(&scene);
 }
 
-static void what_never_starts_is_nobodys_waiting(void **state)
+TEST_THAT(what_never_starts_is_nobodys_waiting)
 {
-    (void)state;
     struct scene scene;
     set_up(&scene,
            "tasks=40,runtime=constant:10,gap=constant:60,ask=nvidia.com/gpu:1+"
@@ -394,9 +380,8 @@ static void run_all(struct sl_experiment *experiment, unsigned threads)
     }
 }
 
-static void results_do_not_depend_on_the_number_of_threads(void **state)
+TEST_THAT(results_do_not_depend_on_the_number_of_threads)
 {
-    (void)state;
     struct scene scene;
     struct sl_policies list;
     set_up(&scene, "tasks=60,estimate=factor:1:3", 1, "2x2", 0);
@@ -420,22 +405,4 @@ static void results_do_not_depend_on_the_number_of_threads(void **state)
     sl_experiment_free(&one);
     sl_experiment_free(&many);
     tear_down(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_gpus_are_given_once_and_every_job_runs),
-        cmocka_unit_test(shares_and_whole_gpus_of_one_device_exclude_each_other),
-        cmocka_unit_test(instances_are_given_once),
-        cmocka_unit_test(fifo_is_a_queue_of_many_servers),
-        cmocka_unit_test(sjf_takes_the_shortest_that_is_there),
-        cmocka_unit_test(no_gpu_idles_while_a_job_waits_for_one),
-        cmocka_unit_test(nobody_waits_longer_than_c_times_fifos_longest),
-        cmocka_unit_test(integrals_agree_with_the_jobs_that_ran),
-        cmocka_unit_test(what_fits_nowhere_never_starts_and_blocks_nobody),
-        cmocka_unit_test(what_never_starts_is_nobodys_waiting),
-        cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* The order bounded where pods ask for several widths, on nodes: against FIFO with EASY backfill
  * and the order p on the same jobs. All workloads are the same in every run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sim/experiments/trial.h"
 #include "sim/output/report.h"
+#include "unit/test.h"
 
 enum { SEEDS = 20, FIFO = 0, P = 1, BOUNDED = 2 };
 
@@ -30,9 +24,8 @@ static double median(const struct sl_trial *trial, double (*figure)(const struct
     return sl_band_of(values, SEEDS).median; /* sorts them */
 }
 
-static void under_overload_nobody_waits_much_longer_than_fifos_longest(void **state)
+TEST_THAT(under_overload_nobody_waits_much_longer_than_fifos_longest)
 {
-    (void)state;
     double values[SEEDS];
     struct sl_trial *trial = play("tasks=150,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:4@0.3", "2x4");
     assert_true(median(trial, sl_longest_wait, FIFO, values) <= 1.15);
@@ -42,9 +35,8 @@ static void under_overload_nobody_waits_much_longer_than_fifos_longest(void **st
     sl_trial_free(trial);
 }
 
-static void at_high_load_it_is_better_than_fifo_and_p_on_the_mean(void **state)
+TEST_THAT(at_high_load_it_is_better_than_fifo_and_p_on_the_mean)
 {
-    (void)state;
     double values[SEEDS];
     struct sl_trial *trial =
         play("tasks=200,gap=exp:60,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:4@0.3", "2x4");
@@ -55,9 +47,8 @@ static void at_high_load_it_is_better_than_fifo_and_p_on_the_mean(void **state)
     sl_trial_free(trial);
 }
 
-static void wide_pods_are_not_starved_where_free_units_lie_apart(void **state)
+TEST_THAT(wide_pods_are_not_starved_where_free_units_lie_apart)
 {
-    (void)state;
     double values[SEEDS];
     struct sl_trial *trial = play(
         "tasks=300,gap=exp:8,ask=nvidia.com/gpu:1@0.7+nvidia.com/gpu:2@0.2+nvidia.com/gpu:8@0.1",
@@ -65,14 +56,4 @@ static void wide_pods_are_not_starved_where_free_units_lie_apart(void **state)
     assert_true(median(trial, sl_mean_response, FIFO, values) <= 1);
     assert_true(median(trial, sl_longest_wait, FIFO, values) <= 1.3);
     sl_trial_free(trial);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(under_overload_nobody_waits_much_longer_than_fifos_longest),
-        cmocka_unit_test(at_high_load_it_is_better_than_fifo_and_p_on_the_mean),
-        cmocka_unit_test(wide_pods_are_not_starved_where_free_units_lie_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

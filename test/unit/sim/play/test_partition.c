@@ -1,15 +1,10 @@
 /* Runs whose GPUs are cut: as said, in the best static way, and by what waits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "sim/play/partition.h"
 #include "sim/play/policy.h"
+#include "unit/test.h"
 
 #define S   SL_SECOND_US
 #define ONE "nvidia.com/mig-1g.5gb"
@@ -86,9 +81,10 @@ static void assert_start(const struct scene *scene, size_t i, int64_t s)
     assert_int_equal(scene->run.job[i].start_us, s * S);
 }
 
-static void a_static_cut_is_on_every_gpu(void **state)
+TEST_FIXTURE(scene_setup, scene_teardown)
+
+TEST_ON(struct scene *scene, a_static_cut_is_on_every_gpu)
 {
-    struct scene *scene = *state;
     job(scene, ONE, 0, 10);
     job(scene, TWO, 0, 10);
     job(scene, ALL, 0, 10);
@@ -100,9 +96,8 @@ static void a_static_cut_is_on_every_gpu(void **state)
     assert_int_equal(scene->run.cuts, 0);
 }
 
-static void a_gpu_is_cut_for_the_pods_that_wait(void **state)
+TEST_ON(struct scene *scene, a_gpu_is_cut_for_the_pods_that_wait)
 {
-    struct scene *scene = *state;
     for (int i = 0; i < 5; i++) {
         job(scene, ONE, 0, 100);
     }
@@ -113,9 +108,8 @@ static void a_gpu_is_cut_for_the_pods_that_wait(void **state)
     assert_int_equal(scene->run.cuts, 1);
 }
 
-static void a_batch_waits_from_when_the_last_pod_came(void **state)
+TEST_ON(struct scene *scene, a_batch_waits_from_when_the_last_pod_came)
 {
-    struct scene *scene = *state;
     job(scene, ONE, 0, 100);
     job(scene, ONE, 2, 100);
     play(scene, "1x1:A100-SXM4-40GB:7g.40gb", "dynamic,seconds=30,window=25");
@@ -135,9 +129,8 @@ static int rule_note(void *state, const struct sl_cut_input *input, struct sl_cu
     return 0;
 }
 
-static void a_rule_for_comparison_is_asked_a_window_after_the_first_change(void **state)
+TEST_ON(struct scene *scene, a_rule_for_comparison_is_asked_a_window_after_the_first_change)
 {
-    struct scene *scene = *state;
     job(scene, ONE, 0, 100);
     job(scene, ONE, 2, 100);
     scene->rule = rule_note;
@@ -146,9 +139,8 @@ static void a_rule_for_comparison_is_asked_a_window_after_the_first_change(void 
     assert_int_equal(scene->asked_us, 25 * S);
 }
 
-static void small_instances_come_together_again(void **state)
+TEST_ON(struct scene *scene, small_instances_come_together_again)
 {
-    struct scene *scene = *state;
     job(scene, ONE, 0, 100);
     job(scene, ALL, 50, 100);
     play(scene, "1x1:A100-SXM4-40GB:1g.5gb*7", "dynamic,seconds=30,window=5");
@@ -156,9 +148,8 @@ static void small_instances_come_together_again(void **state)
     assert_start(scene, 1, 131); /* not before the running one has ended */
 }
 
-static void nos_agent_keeps_what_is_in_use(void **state)
+TEST_ON(struct scene *scene, nos_agent_keeps_what_is_in_use)
 {
-    struct scene *scene = *state;
     job(scene, ONE, 0, 1000);
     job(scene, "nvidia.com/mig-3g.20gb", 50, 100);
     play(scene, "1x1:A100-SXM4-40GB:1g.5gb*7", "dynamic,actuator=nos,seconds=10,window=5");
@@ -166,18 +157,16 @@ static void nos_agent_keeps_what_is_in_use(void **state)
     assert_int_equal(scene->run.job[0].end_us, 1000 * S);
 }
 
-static void the_mig_manager_waits_for_the_pods_of_a_gpu(void **state)
+TEST_ON(struct scene *scene, the_mig_manager_waits_for_the_pods_of_a_gpu)
 {
-    struct scene *scene = *state;
     job(scene, ONE, 0, 1000);
     job(scene, "nvidia.com/mig-3g.20gb", 50, 100);
     play(scene, "1x1:A100-SXM4-40GB:1g.5gb*7", "dynamic,seconds=10,window=5");
     assert_start(scene, 1, 1011);
 }
 
-static void gpus_of_a_node_that_is_cut_give_nothing(void **state)
+TEST_ON(struct scene *scene, gpus_of_a_node_that_is_cut_give_nothing)
 {
-    struct scene *scene = *state;
     job(scene, ONE, 0, 100);
     job(scene, ALL, 10, 100);
     play(scene, "1x2:A100-SXM4-40GB:7g.40gb", "dynamic,seconds=30,window=5");
@@ -185,9 +174,8 @@ static void gpus_of_a_node_that_is_cut_give_nothing(void **state)
     assert_start(scene, 1, 31); /* the other GPU was free, but its node was being cut */
 }
 
-static void no_more_nodes_are_cut_at_once_than_may_be(void **state)
+TEST_ON(struct scene *scene, no_more_nodes_are_cut_at_once_than_may_be)
 {
-    struct scene *scene = *state;
     for (int i = 0; i < 14; i++) {
         job(scene, ONE, 0, 100);
     }
@@ -201,9 +189,8 @@ static void no_more_nodes_are_cut_at_once_than_may_be(void **state)
     assert_int_equal(first, 7);
 }
 
-static void the_best_static_cut_has_what_jobs_ask_for(void **state)
+TEST_ON(struct scene *scene, the_best_static_cut_has_what_jobs_ask_for)
 {
-    struct scene *scene = *state;
     for (int i = 0; i < 21; i++) {
         job(scene, ONE, 0, 100);
     }
@@ -215,9 +202,8 @@ static void the_best_static_cut_has_what_jobs_ask_for(void **state)
     }
 }
 
-static void the_best_static_cut_may_be_alike_on_all_gpus(void **state)
+TEST_ON(struct scene *scene, the_best_static_cut_may_be_alike_on_all_gpus)
 {
-    struct scene *scene = *state;
     for (int i = 0; i < 2; i++) {
         job(scene, "nvidia.com/mig-4g.20gb", 0, 100);
         job(scene, "nvidia.com/mig-3g.20gb", 0, 100);
@@ -229,9 +215,8 @@ static void the_best_static_cut_may_be_alike_on_all_gpus(void **state)
     assert_string_equal(scene->cut, "4g.20gb*1+3g.20gb*1");
 }
 
-static void whole_gpus_are_a_cut_too(void **state)
+TEST_ON(struct scene *scene, whole_gpus_are_a_cut_too)
 {
-    struct scene *scene = *state;
     job(scene, "nvidia.com/gpu", 0, 100);
     job(scene, TWO, 0, 100);
     play(scene, "1x2:A100-SXM4-40GB", "best-static");
@@ -240,7 +225,7 @@ static void whole_gpus_are_a_cut_too(void **state)
     assert_string_equal(scene->cut, "1 of 2g.10gb*3, 1 of whole");
 }
 
-static void what_cannot_be_is_told(void **state)
+TEST_ON(struct scene *scene, what_cannot_be_is_told)
 {
     static const char *const cases[][3] = {
         {"1x1:A100-SXM4-40GB", "sometimes", "expected none, static:CUT, best-static or dynamic"},
@@ -252,7 +237,6 @@ static void what_cannot_be_is_told(void **state)
         {"8", "static:1g.5gb*7", "no node has GPUs of a known model that can be cut"},
         {"8", "dynamic", "no node has GPUs of a known model that can be cut"},
     };
-    struct scene *scene = *state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sl_fleet_free(&scene->fleet);
         assert_int_equal(sl_fleet_gpus(&scene->fleet, cases[i][0], &error), 0);
@@ -264,10 +248,9 @@ static void what_cannot_be_is_told(void **state)
     }
 }
 
-static void a_cut_takes_as_long_as_the_actuator_usually_takes(void **state)
+TEST_THAT(a_cut_takes_as_long_as_the_actuator_usually_takes)
 {
     struct sl_partitioning how;
-    (void)state;
     assert_int_equal(sl_partitioning_parse("dynamic", &how, &error), 0);
     assert_int_equal(how.cutting.seconds_us, 60 * S);
     assert_int_equal(sl_partitioning_parse("dynamic,actuator=nos", &how, &error), 0);
@@ -276,27 +259,4 @@ static void a_cut_takes_as_long_as_the_actuator_usually_takes(void **state)
     assert_int_equal(how.cutting.seconds_us, 7 * S);
     assert_int_equal(how.cutting.max_nodes, -1); /* as configured */
     assert_int_equal(how.cutting.drain, -1);
-}
-
-#define SCENE_TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, scene_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCENE_TEST(a_static_cut_is_on_every_gpu),
-        SCENE_TEST(a_gpu_is_cut_for_the_pods_that_wait),
-        SCENE_TEST(a_batch_waits_from_when_the_last_pod_came),
-        SCENE_TEST(a_rule_for_comparison_is_asked_a_window_after_the_first_change),
-        SCENE_TEST(small_instances_come_together_again),
-        SCENE_TEST(nos_agent_keeps_what_is_in_use),
-        SCENE_TEST(the_mig_manager_waits_for_the_pods_of_a_gpu),
-        SCENE_TEST(gpus_of_a_node_that_is_cut_give_nothing),
-        SCENE_TEST(no_more_nodes_are_cut_at_once_than_may_be),
-        SCENE_TEST(the_best_static_cut_has_what_jobs_ask_for),
-        SCENE_TEST(the_best_static_cut_may_be_alike_on_all_gpus),
-        SCENE_TEST(whole_gpus_are_a_cut_too),
-        SCENE_TEST(what_cannot_be_is_told),
-        cmocka_unit_test(a_cut_takes_as_long_as_the_actuator_usually_takes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Jobs that wait for others, in the simulation: against what their ends say. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -133,21 +129,18 @@ static void check(const char *gpus, bool at_once)
     assert_true(never > 20 && later > 100);
 }
 
-static void a_job_starts_when_those_before_it_have_succeeded(void **state)
+TEST_THAT(a_job_starts_when_those_before_it_have_succeeded)
 {
-    (void)state;
     check("64", true);
 }
 
-static void with_few_gpus_it_starts_no_sooner(void **state)
+TEST_THAT(with_few_gpus_it_starts_no_sooner)
 {
-    (void)state;
     check("2", false);
 }
 
-static void jobs_that_wait_for_each_other_never_start(void **state)
+TEST_THAT(jobs_that_wait_for_each_other_never_start)
 {
-    (void)state;
     struct scene scene;
     init(&scene, 1);
     add(&scene, 0, 0, 5, 5, "Job_2");
@@ -164,9 +157,8 @@ static void jobs_that_wait_for_each_other_never_start(void **state)
 }
 
 /* The time in which jobs wait for others is not demand: allocation does not count it. */
-static void who_waits_for_others_wants_no_gpu_yet(void **state)
+TEST_THAT(who_waits_for_others_wants_no_gpu_yet)
 {
-    (void)state;
     struct scene scene;
     init(&scene, 1);
     add(&scene, 0, 0, 50, 50, "");
@@ -176,15 +168,4 @@ static void who_waits_for_others_wants_no_gpu_yet(void **state)
     assert_int_equal(scene.run.started, 3);
     assert_true(scene.run.waiting_s <= 0);
     tear_down(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_starts_when_those_before_it_have_succeeded),
-        cmocka_unit_test(with_few_gpus_it_starts_no_sooner),
-        cmocka_unit_test(jobs_that_wait_for_each_other_never_start),
-        cmocka_unit_test(who_waits_for_others_wants_no_gpu_yet),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

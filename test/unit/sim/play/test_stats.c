@@ -1,11 +1,7 @@
 /* Statistics against values worked out by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -17,9 +13,8 @@ static bool near(double a, double b)
     return fabs(a - b) < 1e-12;
 }
 
-static void percentiles_lie_between_the_nearest_values(void **state)
+TEST_THAT(percentiles_lie_between_the_nearest_values)
 {
-    (void)state;
     static const double values[] = {10, 20, 30, 40};
     assert_true(near(sl_percentile(values, 4, 0), 10));
     assert_true(near(sl_percentile(values, 4, 50), 25));
@@ -29,9 +24,8 @@ static void percentiles_lie_between_the_nearest_values(void **state)
     assert_true(near(sl_percentile(values, 0, 50), 0));
 }
 
-static void a_summary_does_not_depend_on_the_order(void **state)
+TEST_THAT(a_summary_does_not_depend_on_the_order)
 {
-    (void)state;
     double values[] = {4, 1, 3, 2, 5};
     struct sl_summary summary;
     sl_summary_of(values, 5, &summary);
@@ -44,9 +38,8 @@ static void a_summary_does_not_depend_on_the_order(void **state)
     assert_true(near(summary.max, 0) && near(summary.mean, 0));
 }
 
-static void fairness_is_one_when_all_are_alike_and_falls_to_one_in_n(void **state)
+TEST_THAT(fairness_is_one_when_all_are_alike_and_falls_to_one_in_n)
 {
-    (void)state;
     static const double alike[] = {3, 3, 3, 3};
     static const double one[] = {1, 0, 0, 0};
     static const double mixed[] = {1, 2, 3};
@@ -54,14 +47,4 @@ static void fairness_is_one_when_all_are_alike_and_falls_to_one_in_n(void **stat
     assert_true(near(sl_jain(one, 4), 0.25));
     assert_true(near(sl_jain(mixed, 3), 36.0 / 42));
     assert_true(near(sl_jain(mixed, 0), 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(percentiles_lie_between_the_nearest_values),
-        cmocka_unit_test(a_summary_does_not_depend_on_the_order),
-        cmocka_unit_test(fairness_is_one_when_all_are_alike_and_falls_to_one_in_n),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,19 @@
 /* The arena: its maximum holds, and what it hands out is sound. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/data/arena.h"
 
-static void arena_memory_is_zeroed_aligned_and_apart(void **state)
+TEST_FIXTURE_OF(struct sl_arena, NULL, sl_arena_free)
+
+TEST_ON(struct sl_arena *arena, arena_memory_is_zeroed_aligned_and_apart)
 {
-    (void)state;
     enum { PIECES = 500 };
-    struct sl_arena arena;
     unsigned char *piece[PIECES];
-    sl_arena_init(&arena, 1 << 20);
+    sl_arena_init(arena, 1 << 20);
     for (size_t i = 0; i < PIECES; i++) {
         size_t size = 1 + i % 97;
-        piece[i] = sl_arena_alloc(&arena, size);
+        piece[i] = sl_arena_alloc(arena, size);
         assert_non_null(piece[i]);
         assert_int_equal((uintptr_t)piece[i] % 16, 0);
         for (size_t j = 0; j < size; j++) {
@@ -30,46 +25,29 @@ static void arena_memory_is_zeroed_aligned_and_apart(void **state)
         assert_int_equal(piece[i][0], i & 0xff);
         assert_int_equal(piece[i][i % 97], i & 0xff);
     }
-    sl_arena_free(&arena);
 }
 
-static void arena_stops_at_its_maximum_and_says_so(void **state)
+TEST_ON(struct sl_arena *arena, arena_stops_at_its_maximum_and_says_so)
 {
-    (void)state;
-    struct sl_arena arena;
-    sl_arena_init(&arena, 100);
-    assert_non_null(sl_arena_alloc(&arena, 60));
-    assert_null(sl_arena_alloc(&arena, 41));
-    assert_true(arena.full);
-    assert_non_null(sl_arena_alloc(&arena, 40));
+    sl_arena_init(arena, 100);
+    assert_non_null(sl_arena_alloc(arena, 60));
+    assert_null(sl_arena_alloc(arena, 41));
+    assert_true(arena->full);
+    assert_non_null(sl_arena_alloc(arena, 40));
 
-    sl_arena_reset(&arena);
+    sl_arena_reset(arena);
 
-    assert_false(arena.full);
-    assert_non_null(sl_arena_alloc(&arena, 100));
-    sl_arena_free(&arena);
+    assert_false(arena->full);
+    assert_non_null(sl_arena_alloc(arena, 100));
 }
 
-static void arena_reset_keeps_no_large_block(void **state)
+TEST_ON(struct sl_arena *arena, arena_reset_keeps_no_large_block)
 {
-    (void)state;
-    struct sl_arena arena;
-    sl_arena_init(&arena, 8 << 20);
-    memset(sl_arena_alloc(&arena, 4 << 20), 1, 4 << 20);
+    sl_arena_init(arena, 8 << 20);
+    memset(sl_arena_alloc(arena, 4 << 20), 1, 4 << 20);
 
-    sl_arena_reset(&arena);
+    sl_arena_reset(arena);
 
-    assert_null(arena.block);
-    assert_string_equal(sl_arena_strdup(&arena, "text+", 4), "text");
-    sl_arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arena_memory_is_zeroed_aligned_and_apart),
-        cmocka_unit_test(arena_stops_at_its_maximum_and_says_so),
-        cmocka_unit_test(arena_reset_keeps_no_large_block),
-    };
-    return cmocka_run_group_tests_name("util/data/arena", tests, NULL, NULL);
+    assert_null(arena->block);
+    assert_string_equal(sl_arena_strdup(arena, "text+", 4), "text");
 }

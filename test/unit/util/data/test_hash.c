@@ -1,14 +1,9 @@
 /* The keyed hash against the vectors that are published for SipHash-1-3, and what it is for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/data/hash.h"
 
 /* Of the texts 00, 00 01, 00 01 02, ... under the key 00 01 ... 0f, the empty one first. */
@@ -39,10 +34,11 @@ static int forget_key(void **state)
     return 0;
 }
 
-static void the_published_vectors_come_out(void **state)
+TEST_FIXTURE(NULL, forget_key)
+
+TEST_THAT(the_published_vectors_come_out)
 {
     uint8_t key[SL_HASH_KEY];
-    (void)state;
     for (unsigned i = 0; i < SL_HASH_KEY; i++) {
         key[i] = (uint8_t)i;
     }
@@ -61,22 +57,20 @@ static void the_published_vectors_come_out(void **state)
     }
 }
 
-static void without_a_key_it_is_the_same_everywhere(void **state)
+TEST_THAT(without_a_key_it_is_the_same_everywhere)
 {
-    (void)state;
     assert_true(sl_hash("nvidia.com/gpu", 14) == sl_hash("nvidia.com/gpu", 14));
     assert_true(sl_hash("", 0) == UINT64_C(0xd1fba762150c532c));
     assert_true(sl_rank_hash("abc", 3) == sl_rank_hash("abc", 3));
 }
 
 /* Two texts that the hash without a key takes for one: its words can be undone one by one. */
-static void texts_made_to_agree_are_told_apart(void **state)
+TEST_THAT(texts_made_to_agree_are_told_apart)
 {
     uint8_t key[SL_HASH_KEY] = {7};
     char a[24];
     char b[24];
     uint64_t word = 0;
-    (void)state;
     memcpy(a, "aaaaaaaabbbbbbbbcccccccc", sizeof a);
     memcpy(b, "AAAAAAAAbbbbbbbbcccccccc", sizeof b);
     /* h(a) ^ word = h(b) ^ word', where h is the state behind the first eight bytes */
@@ -97,12 +91,11 @@ static void texts_made_to_agree_are_told_apart(void **state)
     }
 }
 
-static void another_key_is_another_hash(void **state)
+TEST_THAT(another_key_is_another_hash)
 {
     uint8_t key[SL_HASH_KEY] = {0};
     uint64_t before = sl_hash("nvidia.com/gpu", 14);
     uint64_t rank = sl_rank_hash("nvidia.com/gpu", 14);
-    (void)state;
     for (unsigned i = 0; i < SL_HASH_KEY; i++) {
         key[i] ^= 1;
         sl_hash_set_key(key);
@@ -110,15 +103,4 @@ static void another_key_is_another_hash(void **state)
         before = sl_hash("nvidia.com/gpu", 14);
     }
     assert_true(sl_rank_hash("nvidia.com/gpu", 14) == rank);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(the_published_vectors_come_out, forget_key),
-        cmocka_unit_test_teardown(without_a_key_it_is_the_same_everywhere, forget_key),
-        cmocka_unit_test_teardown(texts_made_to_agree_are_told_apart, forget_key),
-        cmocka_unit_test_teardown(another_key_is_another_hash, forget_key),
-    };
-    return cmocka_run_group_tests_name("util/data/hash", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* The heap against a sorted array, with items that change and leave while they are in it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/data/heap.h"
 
 enum { ITEMS = 200, STEPS = 20000 };
@@ -48,9 +43,8 @@ static const struct item *first_by_search(const struct item *item, bool largest_
     return first;
 }
 
-static void pushes_pops_and_changes_keep_the_first_in_front(void **state)
+TEST_THAT(pushes_pops_and_changes_keep_the_first_in_front)
 {
-    (void)state;
     for (int largest_first = 0; largest_first < 2; largest_first++) {
         bool context = largest_first == 1;
         const struct sl_heap_rule rule = {.size = sizeof(struct item *),
@@ -94,9 +88,8 @@ static bool number_is_before(const void *a, const void *b, const void *context)
     return *(const uint32_t *)a < *(const uint32_t *)b;
 }
 
-static void a_heap_made_of_any_array_gives_it_sorted(void **state)
+TEST_THAT(a_heap_made_of_any_array_gives_it_sorted)
 {
-    (void)state;
     const struct sl_heap_rule rule = {.size = sizeof(uint32_t), .is_before = number_is_before};
     uint32_t seed = 3;
     for (size_t size = 0; size < 40; size++) {
@@ -113,13 +106,4 @@ static void a_heap_made_of_any_array_gives_it_sorted(void **state)
             sl_heap_fix(&rule, heap, n, 0);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pushes_pops_and_changes_keep_the_first_in_front),
-        cmocka_unit_test(a_heap_made_of_any_array_gives_it_sorted),
-    };
-    return cmocka_run_group_tests_name("util/data/heap", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* The list against an array, over random joins and removals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/data/list.h"
 
 enum { THINGS = 12, STEPS = 5000 };
@@ -37,9 +32,8 @@ static void check_order(const struct sl_list *list, const int *order, size_t n)
     assert_ptr_equal(list->last, prev);
 }
 
-static void list_agrees_with_an_array_over_random_operations(void **state)
+TEST_THAT(list_agrees_with_an_array_over_random_operations)
 {
-    (void)state;
     struct thing thing[THINGS];
     struct sl_list list = {NULL, NULL};
     int order[THINGS];
@@ -75,12 +69,4 @@ static void list_agrees_with_an_array_over_random_operations(void **state)
         }
         check_order(&list, order, n);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(list_agrees_with_an_array_over_random_operations),
-    };
-    return cmocka_run_group_tests_name("util/data/list", tests, NULL, NULL);
 }

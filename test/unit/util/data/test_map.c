@@ -1,13 +1,8 @@
 /* The string map against a plain array, over long random sequences. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/data/map.h"
 
 enum { KEYS = 300, STEPS = 200000 };
@@ -18,9 +13,8 @@ static uint32_t next_random(uint32_t *seed)
     return *seed >> 8;
 }
 
-static void map_agrees_with_an_array_over_random_operations(void **state)
+TEST_THAT(map_agrees_with_an_array_over_random_operations)
 {
-    (void)state;
     static char key[KEYS][16];
     static int value[KEYS];
     void *model[KEYS] = {NULL};
@@ -63,9 +57,8 @@ static void map_agrees_with_an_array_over_random_operations(void **state)
     sl_map_free(&map);
 }
 
-static void removed_keys_may_be_freed_by_their_owner(void **state)
+TEST_THAT(removed_keys_may_be_freed_by_their_owner)
 {
-    (void)state;
     struct sl_map map = {0};
     char key[] = "gone";
     int value = 1;
@@ -78,9 +71,8 @@ static void removed_keys_may_be_freed_by_their_owner(void **state)
     sl_map_free(&map);
 }
 
-static void integers_parse_to_the_last_value_and_no_further(void **state)
+TEST_THAT(integers_parse_to_the_last_value_and_no_further)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool good;
@@ -105,9 +97,8 @@ static void integers_parse_to_the_last_value_and_no_further(void **state)
     }
 }
 
-static void different_texts_hash_differently(void **state)
+TEST_THAT(different_texts_hash_differently)
 {
-    (void)state;
     char a[32];
     char b[32];
     for (int i = 0; i < 500; i++) {
@@ -118,15 +109,4 @@ static void different_texts_hash_differently(void **state)
         }
     }
     assert_int_not_equal(sl_hash("a\0", 2), sl_hash("a", 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_agrees_with_an_array_over_random_operations),
-        cmocka_unit_test(removed_keys_may_be_freed_by_their_owner),
-        cmocka_unit_test(integers_parse_to_the_last_value_and_no_further),
-        cmocka_unit_test(different_texts_hash_differently),
-    };
-    return cmocka_run_group_tests_name("util/data/map", tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* The last values of many keys, in a table that never grows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/data/past.h"
 
 static int64_t sum_of(const struct sl_past *past, uint64_t key, unsigned *n)
@@ -17,12 +12,11 @@ static int64_t sum_of(const struct sl_past *past, uint64_t key, unsigned *n)
     return sum;
 }
 
-static void the_last_values_of_a_key_are_kept(void **state)
+TEST_THAT(the_last_values_of_a_key_are_kept)
 {
     struct sl_past *past = sl_past_new(64);
     unsigned n = 9;
     int32_t last = 0;
-    (void)state;
     assert_null(sl_past_values(past, 7, &n));
     assert_int_equal(n, 0);
     assert_null(sl_past_values(NULL, 7, &n));
@@ -41,11 +35,10 @@ static void the_last_values_of_a_key_are_kept(void **state)
     sl_past_free(past);
 }
 
-static void the_key_least_lately_added_to_goes_first(void **state)
+TEST_THAT(the_key_least_lately_added_to_goes_first)
 {
     struct sl_past *past = sl_past_new(1);
     unsigned n = 0;
-    (void)state;
     for (uint64_t key = 0; key < 8; key++) {
         sl_past_add(past, key << 32, 1);
     }
@@ -56,13 +49,4 @@ static void the_key_least_lately_added_to_goes_first(void **state)
     assert_int_equal(sum_of(past, UINT64_C(2) << 32, &n), 1);
     assert_int_equal(sum_of(past, UINT64_MAX, &n), 1);
     sl_past_free(past);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_values_of_a_key_are_kept),
-        cmocka_unit_test(the_key_least_lately_added_to_goes_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* Turns: one of each space after the other, in each the first that came. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/data/turns.h"
 
 struct waiter {
@@ -41,9 +35,8 @@ static void take_all(struct scene *scene, char *out)
     *out = '\0';
 }
 
-static void many_of_one_space_keep_no_other_waiting(void **state)
+TEST_THAT(many_of_one_space_keep_no_other_waiting)
 {
-    (void)state;
     struct scene scene = {.n = 0};
     char order[9];
     (void)queue_up(&scene, &scene.a, '1');
@@ -58,9 +51,8 @@ static void many_of_one_space_keep_no_other_waiting(void **state)
     assert_string_equal(order, "1x-2y3");
 }
 
-static void a_space_that_comes_back_is_behind_all_others(void **state)
+TEST_THAT(a_space_that_comes_back_is_behind_all_others)
 {
-    (void)state;
     struct scene scene = {.n = 0};
     char order[9];
     struct sl_link *first = queue_up(&scene, &scene.a, '1');
@@ -74,9 +66,8 @@ static void a_space_that_comes_back_is_behind_all_others(void **state)
     assert_string_equal(order, "x2y");
 }
 
-static void who_leaves_costs_the_space_no_turn(void **state)
+TEST_THAT(who_leaves_costs_the_space_no_turn)
 {
-    (void)state;
     struct scene scene = {.n = 0};
     char order[9];
     struct sl_link *first = queue_up(&scene, &scene.a, '1');
@@ -89,14 +80,4 @@ static void who_leaves_costs_the_space_no_turn(void **state)
     take_all(&scene, order);
 
     assert_string_equal(order, "2x");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_of_one_space_keep_no_other_waiting),
-        cmocka_unit_test(a_space_that_comes_back_is_behind_all_others),
-        cmocka_unit_test(who_leaves_costs_the_space_no_turn),
-    };
-    return cmocka_run_group_tests_name("util/data/turns", tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* Arrays that grow: what they hold stays, and room that cannot be had changes nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/data/vec.h"
 
-static void appended_items_stay_where_they_were_put(void **state)
+TEST_THAT(appended_items_stay_where_they_were_put)
 {
-    (void)state;
     enum { ITEMS = 5000 };
     uint64_t *item = NULL;
     size_t cap = 0;
@@ -29,9 +23,8 @@ static void appended_items_stay_where_they_were_put(void **state)
     free(item);
 }
 
-static void room_is_at_least_what_was_asked_for(void **state)
+TEST_THAT(room_is_at_least_what_was_asked_for)
 {
-    (void)state;
     char *text = NULL;
     size_t cap = 0;
     assert_int_equal(sl_vec_reserve(&text, &cap, 1000, sizeof(*text)), 0);
@@ -44,9 +37,8 @@ static void room_is_at_least_what_was_asked_for(void **state)
     free(text);
 }
 
-static void no_room_is_needed_for_nothing(void **state)
+TEST_THAT(no_room_is_needed_for_nothing)
 {
-    (void)state;
     int *item = NULL;
     size_t cap = 0;
 
@@ -56,9 +48,8 @@ static void no_room_is_needed_for_nothing(void **state)
     assert_int_equal(cap, 0);
 }
 
-static void room_beyond_all_memory_is_refused_and_changes_nothing(void **state)
+TEST_THAT(room_beyond_all_memory_is_refused_and_changes_nothing)
 {
-    (void)state;
     uint32_t *item = NULL;
     size_t cap = 0;
     assert_int_equal(sl_vec_reserve(&item, &cap, 1, sizeof(*item)), 0);
@@ -70,15 +61,4 @@ static void room_beyond_all_memory_is_refused_and_changes_nothing(void **state)
     assert_ptr_equal(item, before);
     assert_int_equal(cap, cap_before);
     free(item);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(appended_items_stay_where_they_were_put),
-        cmocka_unit_test(room_is_at_least_what_was_asked_for),
-        cmocka_unit_test(no_room_is_needed_for_nothing),
-        cmocka_unit_test(room_beyond_all_memory_is_refused_and_changes_nothing),
-    };
-    return cmocka_run_group_tests_name("util/data/vec", tests, NULL, NULL);
 }

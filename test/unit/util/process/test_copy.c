@@ -1,13 +1,9 @@
 /* Work in a copy of the process. */
 #define _GNU_SOURCE 1 /* MAP_ANONYMOUS, syscall numbers */
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -42,13 +38,12 @@ static void change_number(void *context, void *out)
     free(own);
 }
 
-static void what_a_copy_changes_stays_as_it_was(void **state)
+TEST_THAT(what_a_copy_changes_stays_as_it_was)
 {
     char text[] = "seen";
     struct result result = {0};
     struct sl_copy copy;
     struct sl_error err = {0};
-    (void)state;
     assert_int_equal(sl_copy_begin(&copy, change_number, text, &result, sizeof(result), &err), 0);
     text[0] = 'x';
     assert_int_equal(sl_copy_end(&copy, &result, sizeof(result), SL_MINUTE_US, &err), 0);
@@ -65,12 +60,11 @@ static void work_for_long(void *context, void *out)
     }
 }
 
-static void a_copy_is_told_to_have_spent_what_it_worked(void **state)
+TEST_THAT(a_copy_is_told_to_have_spent_what_it_worked)
 {
     struct result result = {0};
     struct sl_copy copy;
     struct sl_error err = {0};
-    (void)state;
     assert_int_equal(sl_copy_begin(&copy, work_for_long, NULL, &result, sizeof(result), &err), 0);
     assert_int_equal(sl_copy_end(&copy, &result, sizeof(result), SL_MINUTE_US, &err), 0);
     assert_true(copy.spent_us >= 30 * SL_MS_US); /* by ticks, at the worst */
@@ -99,12 +93,11 @@ static void crash(void *context, void *out)
     (void)raise(SIGTERM);
 }
 
-static void a_copy_that_takes_too_long_or_dies_gives_no_answer(void **state)
+TEST_THAT(a_copy_that_takes_too_long_or_dies_gives_no_answer)
 {
     struct result result = {0};
     struct sl_copy copy;
     struct sl_error err = {0};
-    (void)state;
     assert_int_equal(sl_copy_begin(&copy, wait_for_ever, NULL, &result, sizeof(result), &err), 0);
     assert_int_equal(sl_copy_end(&copy, &result, sizeof(result), 10 * SL_MS_US, &err), -1);
     assert_int_equal(err.code, SL_ERR_SYSTEM);
@@ -122,13 +115,12 @@ static void look_at_file(void *context, void *out)
     result->number = fcntl(*(const int *)context, F_GETFD);
 }
 
-static void a_copy_keeps_nothing_open(void **state)
+static void keeps_nothing_open(void)
 {
     struct result result = {0};
     struct sl_copy copy;
     struct sl_error err = {0};
     int fd[2] = {open("/dev/null", O_RDONLY), -1};
-    (void)state;
     fd[1] = fcntl(fd[0], F_DUPFD, 100);
     for (unsigned i = 0; i < 2; i++) {
         assert_true(fd[i] >= 0);
@@ -140,6 +132,53 @@ static void a_copy_keeps_nothing_open(void **state)
     }
     (void)close(fd[0]);
     (void)close(fd[1]);
+}
+
+TEST_THAT(a_copy_keeps_nothing_open)
+{
+    keeps_nothing_open();
+}
+
+/* Straight from the kernel, as an allocator's own reserves are not counted here. */
+static void take_memory(void *context, void *out)
+{
+    struct result *result = out;
+    (void)context;
+    while (result->number < 4096 && mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) {
+        result->number++;
+    }
+}
+
+TEST_THAT(a_copy_gets_no_more_memory_than_it_may)
+{
+    struct result result = {0};
+    struct sl_copy copy;
+    struct sl_error err = {0};
+    assert_int_equal(sl_copy_begin(&copy, take_memory, NULL, &result, sizeof(result), &err), 0);
+    assert_int_equal(sl_copy_end(&copy, &result, sizeof(result), SL_MINUTE_US, &err), 0);
+    assert_true(result.number > 0);
+    assert_true(result.number <= (SL_COPY_OWN >> 20));
+}
+
+TEST_THAT(no_copy_is_made_for_which_the_container_has_no_memory)
+{
+    const struct sl_memory has = {.anonymous = 40 << 20};
+    struct sl_error err = {0};
+    assert_int_equal(sl_copy_fits(&has, INT64_MAX, &err), 0);
+    assert_int_equal(sl_copy_fits(&has, 72 << 20, &err), 0);
+    assert_int_equal(sl_copy_fits(&has, (72 << 20) - 1, &err), -1);
+    assert_int_equal(err.code, SL_ERR_SYSTEM);
+    assert_string_equal(err.message, "a copy of the process may take 72 MiB, its container has 71 "
+                                     "MiB left: raise its memory limit");
+}
+
+TEST_THAT(a_result_beyond_a_pipe_is_refused)
+{
+    struct sl_copy copy;
+    struct sl_error err = {0};
+    assert_int_equal(sl_copy_begin(&copy, die, NULL, NULL, SL_COPY_MAX + 1, &err), -1);
+    assert_int_equal(err.code, SL_ERR_INTERNAL);
 }
 
 static void close_range_take_away(void)
@@ -161,68 +200,8 @@ static void close_range_take_away(void)
 }
 
 /* For the rest of this program, which is why it is the last test. */
-static void an_older_kernel_lets_it_keep_nothing_open_either(void **state)
+TEST_THAT(an_older_kernel_lets_it_keep_nothing_open_either)
 {
     close_range_take_away();
-    a_copy_keeps_nothing_open(state);
-}
-
-/* Straight from the kernel, as an allocator's own reserves are not counted here. */
-static void take_memory(void *context, void *out)
-{
-    struct result *result = out;
-    (void)context;
-    while (result->number < 4096 && mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
-                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) {
-        result->number++;
-    }
-}
-
-static void a_copy_gets_no_more_memory_than_it_may(void **state)
-{
-    struct result result = {0};
-    struct sl_copy copy;
-    struct sl_error err = {0};
-    (void)state;
-    assert_int_equal(sl_copy_begin(&copy, take_memory, NULL, &result, sizeof(result), &err), 0);
-    assert_int_equal(sl_copy_end(&copy, &result, sizeof(result), SL_MINUTE_US, &err), 0);
-    assert_true(result.number > 0);
-    assert_true(result.number <= (SL_COPY_OWN >> 20));
-}
-
-static void no_copy_is_made_for_which_the_container_has_no_memory(void **state)
-{
-    const struct sl_memory has = {.anonymous = 40 << 20};
-    struct sl_error err = {0};
-    (void)state;
-    assert_int_equal(sl_copy_fits(&has, INT64_MAX, &err), 0);
-    assert_int_equal(sl_copy_fits(&has, 72 << 20, &err), 0);
-    assert_int_equal(sl_copy_fits(&has, (72 << 20) - 1, &err), -1);
-    assert_int_equal(err.code, SL_ERR_SYSTEM);
-    assert_string_equal(err.message, "a copy of the process may take 72 MiB, its container has 71 "
-                                     "MiB left: raise its memory limit");
-}
-
-static void a_result_beyond_a_pipe_is_refused(void **state)
-{
-    struct sl_copy copy;
-    struct sl_error err = {0};
-    (void)state;
-    assert_int_equal(sl_copy_begin(&copy, die, NULL, NULL, SL_COPY_MAX + 1, &err), -1);
-    assert_int_equal(err.code, SL_ERR_INTERNAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_copy_changes_stays_as_it_was),
-        cmocka_unit_test(a_copy_is_told_to_have_spent_what_it_worked),
-        cmocka_unit_test(a_copy_that_takes_too_long_or_dies_gives_no_answer),
-        cmocka_unit_test(a_copy_keeps_nothing_open),
-        cmocka_unit_test(a_copy_gets_no_more_memory_than_it_may),
-        cmocka_unit_test(no_copy_is_made_for_which_the_container_has_no_memory),
-        cmocka_unit_test(a_result_beyond_a_pipe_is_refused),
-        cmocka_unit_test(an_older_kernel_lets_it_keep_nothing_open_either),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    keeps_nothing_open();
 }

@@ -1,12 +1,8 @@
 /* What memory there is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,9 +50,10 @@ static int remove_folder(void **state)
     return 0;
 }
 
-static void a_container_says_what_it_has_left(void **state)
+TEST_PROGRAM(make_folder, remove_folder)
+
+TEST_THAT(a_container_says_what_it_has_left)
 {
-    (void)state;
     assert_int_equal(sl_memory_left(folder), INT64_MAX);
     put("memory/memory.limit_in_bytes", "1000\n");
     put("memory/memory.usage_in_bytes", "300\n");
@@ -75,23 +72,13 @@ static void a_container_says_what_it_has_left(void **state)
     assert_int_equal(sl_memory_left(folder), 449);
 }
 
-static void the_process_knows_what_it_has(void **state)
+TEST_THAT(the_process_knows_what_it_has)
 {
     struct sl_memory memory;
-    (void)state;
     sl_memory_read(&memory);
     assert_true(memory.anonymous > 0);
     assert_true(memory.anonymous < memory.resident);
     assert_true(memory.resident < memory.virtual);
     assert_true(memory.data > 0);
     assert_true(memory.data < memory.virtual);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_container_says_what_it_has_left),
-        cmocka_unit_test(the_process_knows_what_it_has),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,11 +1,5 @@
 /* Text tables. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/term/grid.h"
 
 /* A buffer's text, NUL-terminated, until the next call. */
@@ -19,12 +13,11 @@ static const char *text_of(const struct sl_buf *buf)
     return text;
 }
 
-static void columns_are_as_wide_as_their_widest_cell(void **state)
+TEST_THAT(columns_are_as_wide_as_their_widest_cell)
 {
     static const char *const head[] = {"A", "LONGER", "Z"};
     struct sl_grid grid;
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 4096);
     sl_grid_init(&grid, 3, head, 4096);
     sl_grid_text(&grid, "first");
@@ -39,12 +32,11 @@ static void columns_are_as_wide_as_their_widest_cell(void **state)
     sl_buf_free(&out);
 }
 
-static void empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped(void **state)
+TEST_THAT(empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped)
 {
     static const char *const head[] = {"A", "B"};
     struct sl_grid grid;
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 4096);
     sl_grid_init(&grid, 2, head, 4096);
     sl_grid_text(&grid, NULL);
@@ -57,12 +49,11 @@ static void empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped(void **
     sl_buf_free(&out);
 }
 
-static void width_counts_characters_not_bytes(void **state)
+TEST_THAT(width_counts_characters_not_bytes)
 {
     static const char *const head[] = {"A", "B"};
     struct sl_grid grid;
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 4096);
     sl_grid_init(&grid, 2, head, 4096);
     sl_grid_text(&grid, "\xc3\xbc\xc3\xbc");
@@ -75,12 +66,11 @@ static void width_counts_characters_not_bytes(void **state)
     sl_buf_free(&out);
 }
 
-static void a_table_beyond_its_maximum_fails_the_reply(void **state)
+TEST_THAT(a_table_beyond_its_maximum_fails_the_reply)
 {
     static const char *const head[] = {"A"};
     struct sl_grid grid;
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 4096);
     sl_grid_init(&grid, 1, head, 8);
     sl_grid_text(&grid, "longer than eight");
@@ -92,12 +82,11 @@ static void a_table_beyond_its_maximum_fails_the_reply(void **state)
     sl_buf_free(&out);
 }
 
-static void rows_that_come_later_stand_below_the_first(void **state)
+TEST_THAT(rows_that_come_later_stand_below_the_first)
 {
     static const char *const head[] = {"A", "B"};
     struct sl_grid grid;
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 4096);
     sl_grid_init(&grid, 2, head, 4096);
     sl_grid_text(&grid, "wide");
@@ -111,16 +100,4 @@ static void rows_that_come_later_stand_below_the_first(void **state)
     assert_string_equal(text_of(&out), "A      B\nwide   x\ny      z\n");
     sl_grid_free(&grid);
     sl_buf_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
-        cmocka_unit_test(empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped),
-        cmocka_unit_test(width_counts_characters_not_bytes),
-        cmocka_unit_test(rows_that_come_later_stand_below_the_first),
-        cmocka_unit_test(a_table_beyond_its_maximum_fails_the_reply),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

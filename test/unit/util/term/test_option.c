@@ -1,14 +1,9 @@
 /* Options by their table: what is taken, what is refused with which words, and the help. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "util/term/option.h"
 
 struct taken {
@@ -59,12 +54,11 @@ static const char *take(const struct sl_option_table *of, char *line, struct tak
     return last;
 }
 
-static void values_stand_behind_a_space_or_an_equals_sign(void **state)
+TEST_THAT(values_stand_behind_a_space_or_an_equals_sign)
 {
     char line[] = "--file a --file=b --name-of=-c --count 9 -q";
     struct sl_error err = {.code = SL_ERR_NONE};
     struct taken out;
-    (void)state;
     assert_string_equal(take(&table, line, &out, &err), "--quiet");
     assert_string_equal(out.file, "b");
     assert_string_equal(out.name, "-c");
@@ -72,10 +66,9 @@ static void values_stand_behind_a_space_or_an_equals_sign(void **state)
     assert_true(out.quiet);
 }
 
-static void a_letters_value_may_stand_right_behind_it(void **state)
+TEST_THAT(a_letters_value_may_stand_right_behind_it)
 {
     static const char *const lines[] = {"-o json", "-ojson", "-o=json", "--form=json"};
-    (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         char line[16];
         struct sl_error err = {.code = SL_ERR_NONE};
@@ -86,10 +79,9 @@ static void a_letters_value_may_stand_right_behind_it(void **state)
     }
 }
 
-static void letters_of_flags_stand_in_one_word(void **state)
+TEST_THAT(letters_of_flags_stand_in_one_word)
 {
     static const char *const lines[] = {"-qo json", "-qqojson", "-qo=json"};
-    (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         char line[16];
         struct sl_error err = {.code = SL_ERR_NONE};
@@ -101,17 +93,16 @@ static void letters_of_flags_stand_in_one_word(void **state)
     }
 }
 
-static void what_is_the_callers_is_left_to_it(void **state)
+TEST_THAT(what_is_the_callers_is_left_to_it)
 {
     char line[] = "--more word";
     struct sl_error err = {.code = SL_ERR_NONE};
     struct taken out;
-    (void)state;
     assert_string_equal(take(&table, line, &out, &err), "word");
     assert_null(out.file);
 }
 
-static void what_is_wrong_is_said(void **state)
+TEST_THAT(what_is_wrong_is_said)
 {
     static const char *const cases[][2] = {
         {"--fil x", "unknown option --fil; did you mean --file?"},
@@ -130,7 +121,6 @@ static void what_is_wrong_is_said(void **state)
         {"--count -1", "--count takes an integer in 1..9, not \"-1\""},
         {"--count x", "--count takes an integer in 1..9, not \"x\""},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_error err = {.code = SL_ERR_NONE};
         struct taken out;
@@ -141,21 +131,19 @@ static void what_is_wrong_is_said(void **state)
     }
 }
 
-static void an_option_belongs_to_its_commands(void **state)
+TEST_THAT(an_option_belongs_to_its_commands)
 {
     struct sl_option_table other = table;
     struct sl_error err = {.code = SL_ERR_NONE};
     struct taken out;
     char line[] = "--name x";
-    (void)state;
     other.which = 1U << 1;
     assert_string_equal(take(&other, line, &out, &err), "--name");
 }
 
-static void the_help_has_a_line_for_each_that_the_command_has(void **state)
+TEST_THAT(the_help_has_a_line_for_each_that_the_command_has)
 {
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 4096);
     sl_option_help(&table, 16, &out);
     sl_buf_putc(&out, '\0');
@@ -166,18 +154,4 @@ static void the_help_has_a_line_for_each_that_the_command_has(void **state)
                                   "  --quiet, -q      say nothing\n"
                                   "  --form, -o FORM  as what\n");
     sl_buf_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_stand_behind_a_space_or_an_equals_sign),
-        cmocka_unit_test(a_letters_value_may_stand_right_behind_it),
-        cmocka_unit_test(letters_of_flags_stand_in_one_word),
-        cmocka_unit_test(what_is_the_callers_is_left_to_it),
-        cmocka_unit_test(what_is_wrong_is_said),
-        cmocka_unit_test(an_option_belongs_to_its_commands),
-        cmocka_unit_test(the_help_has_a_line_for_each_that_the_command_has),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

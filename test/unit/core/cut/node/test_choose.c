@@ -3,8 +3,6 @@
 #include "core/cut/planner.h"
 #include "unit/core/cut/cut_rig.h"
 
-#define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 /* The first cut of the first plan with its starts: "3g.20gb@4 2g.10gb@2", with nothing more than
  * what pods need or is there. */
 static const char *starts(struct cut_rig *rig)
@@ -24,26 +22,25 @@ static const char *starts(struct cut_rig *rig)
     return text;
 }
 
-static void a_free_instance_is_taken_as_it_is(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct cut_rig *rig, a_free_instance_is_taken_as_it_is)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "2g.10gb 2g.10gb 2g.10gb", "");
     (void)rig_wait(rig, "mig-2g.10gb=1 mig-4g.20gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
 }
 
-static void a_free_instance_is_taken_though_another_gpu_is_cut_anyway(void **state)
+TEST_ON(struct cut_rig *rig, a_free_instance_is_taken_though_another_gpu_is_cut_anyway)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "2g.10gb 2g.10gb 2g.10gb", "");
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
     (void)rig_wait(rig, "mig-2g.10gb=2", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0 1\n");
 }
 
-static void a_whole_gpu_is_taken_as_it_is(void **state)
+TEST_ON(struct cut_rig *rig, a_whole_gpu_is_taken_as_it_is)
 {
-    struct cut_rig *rig = *state;
     rig->input.limits.mig_mode = true;
     (void)MANAGED(rig, A100, "7g.40gb", NULL, "7g.40gb");
     (void)rig_wait(rig, "gpu=2", NULL);
@@ -51,9 +48,8 @@ static void a_whole_gpu_is_taken_as_it_is(void **state)
 }
 
 /* A whole GPU is nobody's before MIG mode is switched off, and has the board's memory. */
-static void a_gpu_becomes_whole_for_asks_that_its_memory_suffices(void **state)
+TEST_ON(struct cut_rig *rig, a_gpu_becomes_whole_for_asks_that_its_memory_suffices)
 {
-    struct cut_rig *rig = *state;
     rig->input.limits.mig_mode = true;
     (void)MANAGED(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "gpu=1", "sliced.dev/min-gpu-memory=41Gi");
@@ -62,9 +58,8 @@ static void a_gpu_becomes_whole_for_asks_that_its_memory_suffices(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into a whole GPU: 1\n");
 }
 
-static void what_a_pod_adds_goes_where_something_is_cut_anyway(void **state)
+TEST_ON(struct cut_rig *rig, what_a_pod_adds_goes_where_something_is_cut_anyway)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb", "7g.40gb");
     (void)rig_wait(rig, "mig-4g.20gb=2", NULL);
     (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
@@ -77,9 +72,8 @@ static void what_a_pod_adds_goes_where_something_is_cut_anyway(void **state)
 }
 
 /* The 3g.20gb and the 2g.10gb that were given one GPU leave no room for a 4g.20gb there. */
-static void the_plan_puts_all_anew_where_one_more_does_not_fit(void **state)
+TEST_ON(struct cut_rig *rig, the_plan_puts_all_anew_where_one_more_does_not_fit)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
     (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
@@ -92,9 +86,8 @@ static void the_plan_puts_all_anew_where_one_more_does_not_fit(void **state)
 
 /* One of the smallest is put anew with the rest, and what is free elsewhere stays where it is. */
 /* The whole GPU stays one of the plan; instances of the two others change places. */
-static void a_whole_gpu_of_the_plan_is_put_anew_once(void **state)
+TEST_ON(struct cut_rig *rig, a_whole_gpu_of_the_plan_is_put_anew_once)
 {
-    struct cut_rig *rig = *state;
     rig->input.limits.mig_mode = true;
     (void)MANAGED(rig, A100, "", "", "");
     (void)rig_wait(rig, "gpu=1", NULL);
@@ -106,9 +99,8 @@ static void a_whole_gpu_of_the_plan_is_put_anew_once(void **state)
 }
 
 /* On a node of two models, where room is not summed up, too much is too much. */
-static void an_ask_for_more_than_gpus_can_hold_takes_nothing(void **state)
+TEST_ON(struct cut_rig *rig, an_ask_for_more_than_gpus_can_hold_takes_nothing)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "", "");
     rig->node[node].node->device[1].model = sl_mig_model_find(SL_STR(A30), 0);
     assert_non_null(rig->node[node].node->device[1].model);
@@ -118,9 +110,8 @@ static void an_ask_for_more_than_gpus_can_hold_takes_nothing(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 1\n");
 }
 
-static void what_a_pod_has_of_free_units_is_not_put_anew(void **state)
+TEST_ON(struct cut_rig *rig, what_a_pod_has_of_free_units_is_not_put_anew)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "7g.40gb", "7g.40gb", "1g.5gb 1g.5gb 2g.10gb");
     rig_run(rig, node, "mig-2g.10gb=1", 0);
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
@@ -132,9 +123,8 @@ static void what_a_pod_has_of_free_units_is_not_put_anew(void **state)
 }
 
 /* Drivers round GB: a profile has the name that the node gives it already. */
-static void an_ask_must_spell_a_profile_as_the_node_does(void **state)
+TEST_ON(struct cut_rig *rig, an_ask_must_spell_a_profile_as_the_node_does)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, "NVIDIA-A100-SXM4-80GB", "3g.39gb", "7g.79gb");
     (void)rig_wait(rig, "mig-3g.40gb=2 mig-7g.80gb=1", NULL);
     (void)rig_wait(rig, "mig-7g.80gb=2", NULL);
@@ -153,9 +143,8 @@ static void an_ask_must_spell_a_profile_as_the_node_does(void **state)
 
 /* ---- what no pod needs ---- */
 
-static void free_instances_stay_as_far_as_they_fit(void **state)
+TEST_ON(struct cut_rig *rig, free_instances_stay_as_far_as_they_fit)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "3g.20gb 2g.10gb 1g.5gb 1g.5gb");
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0\n");
@@ -163,9 +152,8 @@ static void free_instances_stay_as_far_as_they_fit(void **state)
 
 /* Ways to cut, one after the other failed: with what is free and more of what waits; without what
  * is free. A way that makes less is none. */
-static void a_plan_that_failed_is_varied_by_the_next(void **state)
+TEST_ON(struct cut_rig *rig, a_plan_that_failed_is_varied_by_the_next)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb");
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 1g.5gb + 1x 3g.20gb: 0\n");
@@ -184,7 +172,7 @@ static void a_plan_that_failed_is_varied_by_the_next(void **state)
     assert_string_equal(rig_told(rig), "node-2: GPU 0 into 3x 2g.10gb: 0\n");
 }
 
-static void instances_go_where_larger_ones_keep_room(void **state)
+TEST_ON(struct cut_rig *rig, instances_go_where_larger_ones_keep_room)
 {
     static const struct {
         const char *asks;
@@ -198,7 +186,6 @@ static void instances_go_where_larger_ones_keep_room(void **state)
         {"mig-3g.20gb=1 mig-1g.5gb=1", "1g.5gb@3 3g.20gb@4"},
         {"mig-4g.20gb=1 mig-1g.5gb=1", "4g.20gb@0 1g.5gb@6"},
     };
-    struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         (void)MANAGED(rig, A100, "");
         (void)rig_wait(rig, rows[i].asks, NULL);
@@ -208,9 +195,8 @@ static void instances_go_where_larger_ones_keep_room(void **state)
 }
 
 /* Beside a 1g.5gb in use at 4 a 1g.5gb goes to the same half, so that a 3g.20gb fits at 0. */
-static void instances_go_where_least_is_lost_of_what_is_in_demand(void **state)
+TEST_ON(struct cut_rig *rig, instances_go_where_least_is_lost_of_what_is_in_demand)
 {
-    struct cut_rig *rig = *state;
     static struct sl_demand demand;
     demand = (struct sl_demand){.n = 1, .row = {{.kind = SL_KIND_MIG, .weight = 5}}};
     assert_true(sl_mig_shape_parse(SL_STR("4g.20gb"), &demand.row[0].shape));
@@ -221,9 +207,8 @@ static void instances_go_where_least_is_lost_of_what_is_in_demand(void **state)
 }
 
 /* Each model has its own profiles in demand. */
-static void gpus_of_two_models_are_filled_each_by_its_demand(void **state)
+TEST_ON(struct cut_rig *rig, gpus_of_two_models_are_filled_each_by_its_demand)
 {
-    struct cut_rig *rig = *state;
     static struct sl_demand demand;
     demand = (struct sl_demand){
         .n = 2, .row = {{.kind = SL_KIND_MIG, .weight = 9}, {.kind = SL_KIND_MIG, .weight = 9}}};
@@ -239,9 +224,8 @@ static void gpus_of_two_models_are_filled_each_by_its_demand(void **state)
 }
 
 /* Of two that are wanted as much the larger comes first. */
-static void what_no_pod_needs_is_filled_by_demand(void **state)
+TEST_ON(struct cut_rig *rig, what_no_pod_needs_is_filled_by_demand)
 {
-    struct cut_rig *rig = *state;
     static struct sl_demand demand;
     demand = (struct sl_demand){
         .n = 2, .row = {{.kind = SL_KIND_MIG, .weight = 1}, {.kind = SL_KIND_MIG, .weight = 1}}};
@@ -268,9 +252,8 @@ static void want(struct cut_rig *rig, const char *first, int first_weight, const
 }
 
 /* Seven free ones on another GPU serve those who ask for them. */
-static void what_is_free_elsewhere_is_not_made_again(void **state)
+TEST_ON(struct cut_rig *rig, what_is_free_elsewhere_is_not_made_again)
 {
-    struct cut_rig *rig = *state;
     (void)NOS(rig, A100, "1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb");
     (void)NOS(rig, A100, "");
     want(rig, "1g.5gb", 3, "2g.10gb");
@@ -279,9 +262,8 @@ static void what_is_free_elsewhere_is_not_made_again(void **state)
 }
 
 /* A pod holds every GPU of the node with its profile: more profiles tie more GPUs together. */
-static void a_gpu_of_the_mig_manager_is_filled_with_its_pods_profiles_first(void **state)
+TEST_ON(struct cut_rig *rig, a_gpu_of_the_mig_manager_is_filled_with_its_pods_profiles_first)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "");
     want(rig, "1g.5gb", 5, "3g.20gb");
     (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
@@ -291,29 +273,4 @@ static void a_gpu_of_the_mig_manager_is_filled_with_its_pods_profiles_first(void
     want(rig, "3g.20gb", 5, "2g.10gb");
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CUT_TEST(a_free_instance_is_taken_as_it_is),
-        CUT_TEST(a_free_instance_is_taken_though_another_gpu_is_cut_anyway),
-        CUT_TEST(a_whole_gpu_is_taken_as_it_is),
-        CUT_TEST(a_gpu_becomes_whole_for_asks_that_its_memory_suffices),
-        CUT_TEST(what_a_pod_adds_goes_where_something_is_cut_anyway),
-        CUT_TEST(the_plan_puts_all_anew_where_one_more_does_not_fit),
-        CUT_TEST(a_whole_gpu_of_the_plan_is_put_anew_once),
-        CUT_TEST(an_ask_for_more_than_gpus_can_hold_takes_nothing),
-        CUT_TEST(what_a_pod_has_of_free_units_is_not_put_anew),
-        CUT_TEST(gpus_of_two_models_are_filled_each_by_its_demand),
-        CUT_TEST(an_ask_must_spell_a_profile_as_the_node_does),
-        CUT_TEST(free_instances_stay_as_far_as_they_fit),
-        CUT_TEST(a_plan_that_failed_is_varied_by_the_next),
-        CUT_TEST(instances_go_where_larger_ones_keep_room),
-        CUT_TEST(what_no_pod_needs_is_filled_by_demand),
-        CUT_TEST(what_is_free_elsewhere_is_not_made_again),
-        CUT_TEST(a_gpu_of_the_mig_manager_is_filled_with_its_pods_profiles_first),
-        CUT_TEST(instances_go_where_least_is_lost_of_what_is_in_demand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
 /* Which GPUs of a node may be cut, and why others may not. */
 #include "unit/core/cut/cut_rig.h"
 
-#define SINGLE         "nvidia.com/mig.strategy=single"
-#define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define SINGLE "nvidia.com/mig.strategy=single"
 
 /* Why GPU 0 of the node may not be cut into one 7g.40gb; "": it may. */
 static const char *refusal(struct cut_rig *rig, size_t node)
@@ -40,9 +39,10 @@ static size_t node_by_labels(struct cut_rig *rig, enum sl_actuator actuator, con
 
 /* ---- the node ---- */
 
-static void a_node_without_an_agent_is_never_cut(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct cut_rig *rig, a_node_without_an_agent_is_never_cut)
 {
-    struct cut_rig *rig = *state;
     size_t node = rig_node(rig, SL_ACTUATOR_NONE, A100, NULL, GPUS(""));
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
     assert_string_equal(refusal(rig, node),
@@ -50,9 +50,8 @@ static void a_node_without_an_agent_is_never_cut(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
-static void a_node_that_is_being_cut_is_not_cut_again(void **state)
+TEST_ON(struct cut_rig *rig, a_node_that_is_being_cut_is_not_cut_again)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "");
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
     assert_string_equal(refusal(rig, node), "");
@@ -62,9 +61,8 @@ static void a_node_that_is_being_cut_is_not_cut_again(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
-static void an_unhealthy_gpu_is_left_alone(void **state)
+TEST_ON(struct cut_rig *rig, an_unhealthy_gpu_is_left_alone)
 {
-    struct cut_rig *rig = *state;
     size_t managed = MANAGED(rig, A100, "", "7g.40gb");
     size_t nos = NOS(rig, A100, "2g.10gb", "7g.40gb");
     node_of(rig, managed)->device[0].healthy = false;
@@ -83,9 +81,8 @@ static void an_unhealthy_gpu_is_left_alone(void **state)
 }
 
 /* A cut of it failed half way: the others keep what they have. */
-static void a_gpu_of_which_nobody_knows_what_it_has_is_cut_alone(void **state)
+TEST_ON(struct cut_rig *rig, a_gpu_of_which_nobody_knows_what_it_has_is_cut_alone)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "?3g.20gb", "3g.20gb 3g.20gb", "3g.20gb 3g.20gb");
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
@@ -97,9 +94,8 @@ static void a_gpu_of_which_nobody_knows_what_it_has_is_cut_alone(void **state)
 }
 
 /* The guess may be wrong: the pod may be on either. */
-static void of_unsure_gpus_none_is_cut_while_one_may_be_in_use(void **state)
+TEST_ON(struct cut_rig *rig, of_unsure_gpus_none_is_cut_while_one_may_be_in_use)
 {
-    struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "?3g.20gb 3g.20gb", "?3g.20gb", "7g.40gb");
     rig_run(rig, 0, "mig-3g.20gb=1", 0);
     rig_run(rig, 0, "mig-7g.40gb=1", 0);
@@ -115,9 +111,8 @@ static void of_unsure_gpus_none_is_cut_while_one_may_be_in_use(void **state)
                  sl_cut_shown(rig->node[0].node, rig->output.plan[0].cut, 1));
 }
 
-static void a_gpu_of_an_unknown_model_is_left_alone(void **state)
+TEST_ON(struct cut_rig *rig, a_gpu_of_an_unknown_model_is_left_alone)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "", "");
     node_of(rig, node)->device[0].model = NULL;
     rig_view(rig, node);
@@ -129,9 +124,8 @@ static void a_gpu_of_an_unknown_model_is_left_alone(void **state)
 /* ---- what is in use ---- */
 
 /* Cuts make no replicas, so that nobody would make them again. */
-static void replicas_keep_their_gpu_from_cuts_even_unused(void **state)
+TEST_ON(struct cut_rig *rig, replicas_keep_their_gpu_from_cuts_even_unused)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "1g.5gb", "7g.40gb");
     assert_string_equal(node_of(rig, node)->pool[0].resource, "nvidia.com/mig-1g.5gb");
     node_of(rig, node)->pool[0].kind = SL_KIND_REPLICA;
@@ -141,9 +135,8 @@ static void replicas_keep_their_gpu_from_cuts_even_unused(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
 }
 
-static void replicas_of_whole_gpus_keep_them_from_cuts_even_unused(void **state)
+TEST_ON(struct cut_rig *rig, replicas_of_whole_gpus_keep_them_from_cuts_even_unused)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, NULL, "7g.40gb");
     rig->input.limits.mig_mode = true;
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
@@ -165,9 +158,8 @@ static void replicas_of_whole_gpus_keep_them_from_cuts_even_unused(void **state)
 }
 
 /* Only the kubelet knows on which of them a pod runs. */
-static void whole_gpus_of_which_one_is_in_use_are_left_alone(void **state)
+TEST_ON(struct cut_rig *rig, whole_gpus_of_which_one_is_in_use_are_left_alone)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, NULL, NULL, "7g.40gb");
     rig_run(rig, node, "gpu=1", 0);
     rig->input.limits.mig_mode = true;
@@ -178,9 +170,8 @@ static void whole_gpus_of_which_one_is_in_use_are_left_alone(void **state)
 }
 
 /* Its device plugin is away: nobody can tell what is in use. */
-static void a_node_is_left_alone_while_it_hides_what_a_pod_holds(void **state)
+TEST_ON(struct cut_rig *rig, a_node_is_left_alone_while_it_hides_what_a_pod_holds)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb", "7g.40gb");
     rig_run(rig, node, "mig-1g.5gb=1", 0);
     assert_string_equal(refusal(rig, node), "GPU 0 is in use or may not be cut");
@@ -191,9 +182,8 @@ static void a_node_is_left_alone_while_it_hides_what_a_pod_holds(void **state)
 
 /* ---- free units that no cut changes ---- */
 
-static void free_instances_of_gpus_in_use_serve_too(void **state)
+TEST_ON(struct cut_rig *rig, free_instances_of_gpus_in_use_serve_too)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb 1g.5gb", "7g.40gb");
     rig_run(rig, node, "mig-1g.5gb=1", 0);
     (void)rig_wait(rig, "mig-1g.5gb=10", NULL); /* two are free, and seven fit */
@@ -202,9 +192,8 @@ static void free_instances_of_gpus_in_use_serve_too(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 1\n");
 }
 
-static void free_whole_gpus_beside_one_in_use_serve_too(void **state)
+TEST_ON(struct cut_rig *rig, free_whole_gpus_beside_one_in_use_serve_too)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, NULL, NULL, "7g.40gb");
     rig_run(rig, node, "gpu=1", 0);
     rig->input.limits.mig_mode = true;
@@ -213,9 +202,8 @@ static void free_whole_gpus_beside_one_in_use_serve_too(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 2 into a whole GPU: 1\n");
 }
 
-static void a_free_instance_serves_only_asks_for_the_memory_that_it_has(void **state)
+TEST_ON(struct cut_rig *rig, a_free_instance_serves_only_asks_for_the_memory_that_it_has)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb", "2g.10gb");
     rig_run(rig, node, "mig-1g.5gb=1", 0);
     (void)rig_wait(rig, "mig-1g.5gb=1 mig-2g.10gb=2", "sliced.dev/min-gpu-memory=4864Mi");
@@ -226,11 +214,10 @@ static void a_free_instance_serves_only_asks_for_the_memory_that_it_has(void **s
 }
 
 /* The driver keeps some of an instance's memory: its label says what is left, else the table. */
-static void an_instance_has_the_memory_that_its_label_tells(void **state)
+TEST_ON(struct cut_rig *rig, an_instance_has_the_memory_that_its_label_tells)
 {
     static const char *const labels[] = {"nvidia.com/mig-1g.5gb.memory=4865",
                                          "nvidia.com/mig-1g.5gb.memory=4864", NULL};
-    struct cut_rig *rig = *state;
     for (unsigned i = 0; i < 3; i++) {
         size_t node =
             rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, labels[i], GPUS("1g.5gb", "7g.40gb"));
@@ -249,9 +236,8 @@ static void an_instance_has_the_memory_that_its_label_tells(void **state)
 #define TWO_A30 "nvidia.com/gpu.product=NVIDIA-A30 nvidia.com/gpu.count=2"
 
 /* Which of the two holds which is not known, so that both are named. */
-static void gpus_that_labels_tell_apart_but_not_which_are_cut_together(void **state)
+TEST_ON(struct cut_rig *rig, gpus_that_labels_tell_apart_but_not_which_are_cut_together)
 {
-    struct cut_rig *rig = *state;
     size_t node =
         node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER, TWO_A30 " nvidia.com/mig.strategy=mixed",
                        "nvidia.com/mig-4g.24gb=1 nvidia.com/mig-2g.12gb=2");
@@ -263,9 +249,8 @@ static void gpus_that_labels_tell_apart_but_not_which_are_cut_together(void **st
     assert_string_equal(rig_told(rig), "");
 }
 
-static void one_gpu_of_three_that_differs_is_enough_for_that(void **state)
+TEST_ON(struct cut_rig *rig, one_gpu_of_three_that_differs_is_enough_for_that)
 {
-    struct cut_rig *rig = *state;
     (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
                          "nvidia.com/gpu.product=NVIDIA-A30 nvidia.com/gpu.count=3 "
                          "nvidia.com/mig.strategy=mixed",
@@ -276,9 +261,8 @@ static void one_gpu_of_three_that_differs_is_enough_for_that(void **state)
     assert_int_equal(rig->output.plan[0].n_cuts, 3);
 }
 
-static void gpus_that_labels_say_are_alike_are_cut_one_by_one(void **state)
+TEST_ON(struct cut_rig *rig, gpus_that_labels_say_are_alike_are_cut_one_by_one)
 {
-    struct cut_rig *rig = *state;
     size_t node =
         node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER, TWO_A30 " nvidia.com/mig.strategy=mixed",
                        "nvidia.com/mig-4g.24gb=2");
@@ -288,9 +272,8 @@ static void gpus_that_labels_say_are_alike_are_cut_one_by_one(void **state)
 }
 
 /* Labels tell what there is, and not on which GPU: the empty one may be the one that a pod uses. */
-static void a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_beside_one_in_use(void **state)
+TEST_ON(struct cut_rig *rig, a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_beside_one_in_use)
 {
-    struct cut_rig *rig = *state;
     size_t node = node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
                                  "nvidia.com/gpu.product=" A100
                                  " nvidia.com/gpu.count=2 nvidia.com/mig.strategy=mixed",
@@ -306,7 +289,7 @@ static void a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_beside_one_in_use(
 #define UNCLEAR "nvidia.com/mig-3g.20gb=1 nvidia.com/mig-2g.10gb=2"
 
 /* Which GPU has them nobody says; all are named, and what no pod needs is made again. */
-static void instances_of_gpus_that_nobody_describes_stay_where_no_pod_needs_their_room(void **state)
+TEST_THAT(instances_of_gpus_that_nobody_describes_stay_where_no_pod_needs_their_room)
 {
     struct cut_rig *rig = *state;
     (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
@@ -316,7 +299,7 @@ static void instances_of_gpus_that_nobody_describes_stay_where_no_pod_needs_thei
                                        "7g.40gb; GPU 2 into nothing: 0\n");
 }
 
-static void gpus_that_nobody_describes_are_cut_where_model_and_count_are_known(void **state)
+TEST_ON(struct cut_rig *rig, gpus_that_nobody_describes_are_cut_where_model_and_count_are_known)
 {
     static const struct {
         const char *labels;
@@ -334,7 +317,6 @@ static void gpus_that_nobody_describes_are_cut_where_model_and_count_are_known(v
         {"nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=3", UNCLEAR " nvidia.com/gpu=1",
          true, 3},
     };
-    struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER, rows[i].labels, rows[i].allocatable);
         rig->input.limits.mig_mode = rows[i].mig_mode;
@@ -348,9 +330,8 @@ static void gpus_that_nobody_describes_are_cut_where_model_and_count_are_known(v
     }
 }
 
-static void gpus_that_are_cut_together_must_all_be_free(void **state)
+TEST_ON(struct cut_rig *rig, gpus_that_are_cut_together_must_all_be_free)
 {
-    struct cut_rig *rig = *state;
     size_t node = rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS("7g.40gb", "7g.40gb"));
     assert_string_equal(refusal(rig, node), "all GPUs of the node must be named");
     node_of(rig, node)->device[1].model = NULL;
@@ -371,9 +352,8 @@ static void gpus_that_are_cut_together_must_all_be_free(void **state)
                         "its GPUs can only be cut together, and not all of them are free");
 }
 
-static void replicas_beside_keep_gpus_from_being_cut_together(void **state)
+TEST_ON(struct cut_rig *rig, replicas_beside_keep_gpus_from_being_cut_together)
 {
-    struct cut_rig *rig = *state;
     size_t node = rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS("7g.40gb", "3g.20gb"));
     assert_string_equal(refusal(rig, node), "all GPUs of the node must be named");
     node_of(rig, node)->pool[1].kind = SL_KIND_MEMORY;
@@ -383,9 +363,8 @@ static void replicas_beside_keep_gpus_from_being_cut_together(void **state)
 }
 
 /* The store would refuse it: another node may do. */
-static void a_node_whose_pods_have_yet_to_start_is_not_chosen(void **state)
+TEST_ON(struct cut_rig *rig, a_node_whose_pods_have_yet_to_start_is_not_chosen)
 {
-    struct cut_rig *rig = *state;
     for (int i = 0; i < 2; i++) {
         size_t near = MANAGED(rig, A100, "7g.40gb", "3g.20gb");
         size_t other = MANAGED(rig, A100, "7g.40gb", "7g.40gb");
@@ -405,7 +384,7 @@ static const char *bar(struct cut_rig *rig, size_t node)
     return sl_cut_bar_name(sl_cut_bar_of(rig->view[node], rig->input.limits));
 }
 
-static void each_thing_that_bars_a_cut_has_its_name(void **state)
+TEST_THAT(each_thing_that_bars_a_cut_has_its_name)
 {
     struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "7g.40gb");
@@ -447,9 +426,8 @@ static void each_thing_that_bars_a_cut_has_its_name(void **state)
     assert_string_equal(bar(rig, node), "MigOff");
 }
 
-static void all_bars_are_told_apart_and_in_words(void **state)
+TEST_THAT(all_bars_are_told_apart_and_in_words)
 {
-    (void)state;
     for (unsigned i = 0; i < SL_CUT_BARS; i++) {
         assert_true(strlen(sl_cut_bar_text((enum sl_cut_bar)i)) > 0);
         for (unsigned k = 0; k < i; k++) {
@@ -462,18 +440,16 @@ static void all_bars_are_told_apart_and_in_words(void **state)
 /* ---- nos ---- */
 
 /* Its agent has nothing to report of GPUs without instances. */
-static void a_node_of_nos_without_any_resource_has_empty_gpus(void **state)
+TEST_ON(struct cut_rig *rig, a_node_of_nos_without_any_resource_has_empty_gpus)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "", "");
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 4g.20gb: 0\n");
     assert_string_equal(refusal(rig, node), "");
 }
 
-static void a_node_of_nos_whose_agent_is_silent_is_left_alone(void **state)
+TEST_ON(struct cut_rig *rig, a_node_of_nos_whose_agent_is_silent_is_left_alone)
 {
-    struct cut_rig *rig = *state;
     size_t node = node_by_labels(rig, SL_ACTUATOR_NOS_MIG,
                                  "nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=1",
                                  "nvidia.com/mig-7g.40gb=1");
@@ -490,9 +466,8 @@ static void a_node_of_nos_whose_agent_is_silent_is_left_alone(void **state)
 
 /* Where the 3g.20gb in use lies nobody tells: a 2g.10gb has room beside it in any case, two have
  * not. Beside a 1g.5gb two have. */
-static void new_instances_fit_wherever_those_in_use_lie(void **state)
+TEST_ON(struct cut_rig *rig, new_instances_fit_wherever_those_in_use_lie)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "3g.20gb*", "1g.5gb*");
     rig_run(rig, node, "mig-3g.20gb=1", 0);
     rig_run(rig, node, "mig-1g.5gb=1", 0);
@@ -505,9 +480,8 @@ static void new_instances_fit_wherever_those_in_use_lie(void **state)
 }
 
 /* The free 3g.20gb and 2g.10gb leave the two in use no room but side by side. */
-static void gpus_that_hold_the_same_in_use_may_both_be_cut(void **state)
+TEST_ON(struct cut_rig *rig, gpus_that_hold_the_same_in_use_may_both_be_cut)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "3g.20gb*", "3g.20gb*");
     rig_run(rig, node, "mig-3g.20gb=2", 0);
     (void)rig_wait(rig, "mig-2g.10gb=2", NULL);
@@ -517,18 +491,16 @@ static void gpus_that_hold_the_same_in_use_may_both_be_cut(void **state)
 }
 
 /* What cannot be lies somewhere that nobody knows. */
-static void a_gpu_that_reports_more_in_use_than_it_can_hold_is_left_alone(void **state)
+TEST_ON(struct cut_rig *rig, a_gpu_that_reports_more_in_use_than_it_can_hold_is_left_alone)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "4g.20gb* 4g.20gb*", "7g.40gb");
     rig_run(rig, node, "mig-4g.20gb=2", 0);
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 0\n");
 }
 
-static void instances_in_use_may_lie_side_by_side(void **state)
+TEST_ON(struct cut_rig *rig, instances_in_use_may_lie_side_by_side)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "1g.5gb* 1g.5gb* 2g.10gb 3g.20gb");
     rig_run(rig, node, "mig-1g.5gb=2", 0);
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
@@ -536,9 +508,8 @@ static void instances_in_use_may_lie_side_by_side(void **state)
 }
 
 /* Four of seven slices, by whichever profile: 35 ways, each counted once. */
-static void a_way_to_lie_counts_once_whichever_instance_is_where(void **state)
+TEST_ON(struct cut_rig *rig, a_way_to_lie_counts_once_whichever_instance_is_where)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb+me*");
     rig_run(rig, node, "mig-1g.5gb=3", 0);
     rig_run(rig, node, "mig-1g.5gb.me=1", 0);
@@ -547,9 +518,8 @@ static void a_way_to_lie_counts_once_whichever_instance_is_where(void **state)
 }
 
 /* Both GPUs hold the same; another instance of each is in use. */
-static void gpus_that_hold_the_same_differ_by_what_is_in_use(void **state)
+TEST_ON(struct cut_rig *rig, gpus_that_hold_the_same_differ_by_what_is_in_use)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "3g.20gb* 1g.5gb", "3g.20gb 1g.5gb*");
     rig_run(rig, node, "mig-3g.20gb=1", 0);
     rig_run(rig, node, "mig-1g.5gb=1", 0);
@@ -558,9 +528,8 @@ static void gpus_that_hold_the_same_differ_by_what_is_in_use(void **state)
                                        "GPU 1 into 1x 1g.5gb + 2x 2g.10gb: 0\n");
 }
 
-static void an_instance_in_use_of_an_unknown_profile_keeps_its_gpu_from_cuts(void **state)
+TEST_ON(struct cut_rig *rig, an_instance_in_use_of_an_unknown_profile_keeps_its_gpu_from_cuts)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "1g.5gb* 2g.10gb", "1g.5gb* 2g.10gb");
     rig_run(rig, node, "mig-1g.5gb=2", 0);
     assert_int_equal(node_of(rig, node)->instance[0].device, 0);
@@ -571,9 +540,8 @@ static void an_instance_in_use_of_an_unknown_profile_keeps_its_gpu_from_cuts(voi
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 1g.5gb + 1x 3g.20gb: 0\n");
 }
 
-static void nos_makes_no_instances_with_attributes(void **state)
+TEST_ON(struct cut_rig *rig, nos_makes_no_instances_with_attributes)
 {
-    struct cut_rig *rig = *state;
     (void)NOS(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "mig-1g.5gb.me=1", NULL);
     assert_string_equal(rig_told(rig), "");
@@ -582,46 +550,4 @@ static void nos_makes_no_instances_with_attributes(void **state)
     (void)rig_wait(rig, "mig-1g.5gb.me=1", NULL);
     rig_plan(rig);
     assert_int_equal(rig->output.n_plans, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CUT_TEST(a_node_without_an_agent_is_never_cut),
-        CUT_TEST(a_node_that_is_being_cut_is_not_cut_again),
-        CUT_TEST(an_unhealthy_gpu_is_left_alone),
-        CUT_TEST(a_gpu_of_which_nobody_knows_what_it_has_is_cut_alone),
-        CUT_TEST(of_unsure_gpus_none_is_cut_while_one_may_be_in_use),
-        CUT_TEST(a_gpu_of_an_unknown_model_is_left_alone),
-        CUT_TEST(replicas_keep_their_gpu_from_cuts_even_unused),
-        CUT_TEST(replicas_of_whole_gpus_keep_them_from_cuts_even_unused),
-        CUT_TEST(whole_gpus_of_which_one_is_in_use_are_left_alone),
-        CUT_TEST(a_node_is_left_alone_while_it_hides_what_a_pod_holds),
-        CUT_TEST(free_instances_of_gpus_in_use_serve_too),
-        CUT_TEST(free_whole_gpus_beside_one_in_use_serve_too),
-        CUT_TEST(a_free_instance_serves_only_asks_for_the_memory_that_it_has),
-        CUT_TEST(an_instance_has_the_memory_that_its_label_tells),
-        CUT_TEST(gpus_that_labels_tell_apart_but_not_which_are_cut_together),
-        CUT_TEST(one_gpu_of_three_that_differs_is_enough_for_that),
-        CUT_TEST(gpus_that_labels_say_are_alike_are_cut_one_by_one),
-        CUT_TEST(a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_beside_one_in_use),
-        CUT_TEST(instances_of_gpus_that_nobody_describes_stay_where_no_pod_needs_their_room),
-        CUT_TEST(gpus_that_nobody_describes_are_cut_where_model_and_count_are_known),
-        CUT_TEST(gpus_that_are_cut_together_must_all_be_free),
-        CUT_TEST(replicas_beside_keep_gpus_from_being_cut_together),
-        CUT_TEST(a_node_whose_pods_have_yet_to_start_is_not_chosen),
-        CUT_TEST(each_thing_that_bars_a_cut_has_its_name),
-        cmocka_unit_test(all_bars_are_told_apart_and_in_words),
-        CUT_TEST(a_node_of_nos_without_any_resource_has_empty_gpus),
-        CUT_TEST(a_node_of_nos_whose_agent_is_silent_is_left_alone),
-        CUT_TEST(new_instances_fit_wherever_those_in_use_lie),
-        CUT_TEST(gpus_that_hold_the_same_in_use_may_both_be_cut),
-        CUT_TEST(a_gpu_that_reports_more_in_use_than_it_can_hold_is_left_alone),
-        CUT_TEST(instances_in_use_may_lie_side_by_side),
-        CUT_TEST(a_way_to_lie_counts_once_whichever_instance_is_where),
-        CUT_TEST(gpus_that_hold_the_same_differ_by_what_is_in_use),
-        CUT_TEST(an_instance_in_use_of_an_unknown_profile_keeps_its_gpu_from_cuts),
-        CUT_TEST(nos_makes_no_instances_with_attributes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

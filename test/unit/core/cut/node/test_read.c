@@ -4,8 +4,7 @@
 
 #include "core/cut/node/place.h"
 
-#define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-#define SINGLE         "nvidia.com/mig.strategy=single"
+#define SINGLE "nvidia.com/mig.strategy=single"
 
 static struct sl_cut_table table;
 static struct sl_cut_device devices[2][SL_NODE_DEVICES_MAX];
@@ -44,9 +43,10 @@ static void check_hopes(struct cut_rig *rig, size_t node, const struct hope *hop
     check_hopes(rig, node, (const struct hope[]){__VA_ARGS__},                                     \
                 sizeof((const struct hope[]){__VA_ARGS__}) / sizeof(struct hope))
 
-static void a_node_could_give_what_its_gpus_hold_at_most(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct cut_rig *rig, a_node_could_give_what_its_gpus_hold_at_most)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "7g.40gb", "");
     CHECK_HOPES(rig, node, {"mig-1g.5gb=14", true}, {"mig-1g.5gb=15", false},
                 {"mig-3g.20gb=4", true}, {"mig-3g.20gb=5", false}, {"mig-1g.6gb=1", false},
@@ -57,9 +57,8 @@ static void a_node_could_give_what_its_gpus_hold_at_most(void **state)
 }
 
 /* What is free on a GPU that may not be cut counts beside what the other could give. */
-static void a_node_could_give_what_is_free_beside(void **state)
+TEST_ON(struct cut_rig *rig, a_node_could_give_what_is_free_beside)
 {
-    struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb 2g.10gb", "7g.40gb");
     rig_run(rig, node, "mig-1g.5gb=1", 0);
     CHECK_HOPES(rig, node, {"mig-1g.5gb=8", true}, {"mig-1g.5gb=9", false},
@@ -67,9 +66,8 @@ static void a_node_could_give_what_is_free_beside(void **state)
                 {"mig-7g.40gb=1 mig-1g.5gb=1 mig-2g.10gb=1", true});
 }
 
-static void what_stays_is_not_given(void **state)
+TEST_ON(struct cut_rig *rig, what_stays_is_not_given)
 {
-    struct cut_rig *rig = *state;
     size_t node = NOS(rig, A100, "4g.20gb* 1g.5gb");
     rig_run(rig, node, "mig-4g.20gb=1", 0);
     CHECK_HOPES(rig, node, {"mig-4g.20gb=1", false}, {"mig-3g.20gb=1", true},
@@ -77,9 +75,8 @@ static void what_stays_is_not_given(void **state)
                 {"gpu=1", false});
 }
 
-static void a_node_that_shares_could_give_the_memory_that_it_has_left(void **state)
+TEST_ON(struct cut_rig *rig, a_node_that_shares_could_give_the_memory_that_it_has_left)
 {
-    struct cut_rig *rig = *state;
     size_t node = SHARED(rig, 41, "20gb* 20gb", "40gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
     /* 21 GB beside what is in use, and 41 */
@@ -107,9 +104,8 @@ static void check_alike(struct cut_rig *rig, size_t a, size_t b, bool alike)
     rig_clear(rig);
 }
 
-static void nodes_are_alike_whose_gpus_are_in_any_order(void **state)
+TEST_ON(struct cut_rig *rig, nodes_are_alike_whose_gpus_are_in_any_order)
 {
-    struct cut_rig *rig = *state;
     size_t first = MANAGED(rig, A100, "1g.5gb", "7g.40gb", NULL);
     check_alike(rig, first, MANAGED(rig, A100, NULL, "1g.5gb", "7g.40gb"), true);
     first = NOS(rig, A100, "1g.5gb", "7g.40gb");
@@ -118,11 +114,10 @@ static void nodes_are_alike_whose_gpus_are_in_any_order(void **state)
     check_alike(rig, first, SHARED(rig, 41, "20gb 10gb", "20gb 10gb"), true);
 }
 
-static void nodes_are_not_alike_whose_gpus_differ(void **state)
+TEST_ON(struct cut_rig *rig, nodes_are_not_alike_whose_gpus_differ)
 {
     static const char *const instances[][2] = {
         {"1g.5gb", "2g.10gb"}, {"1g.5gb", "1g.5gb 1g.5gb"}, {"", "1g.5gb"}, {"", NULL}};
-    struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(instances) / sizeof(instances[0]); i++) {
         size_t first = MANAGED(rig, A100, instances[i][0], "");
         check_alike(rig, first, MANAGED(rig, A100, instances[i][1], ""), false);
@@ -144,9 +139,8 @@ static void nodes_are_not_alike_whose_gpus_differ(void **state)
                 false);
 }
 
-static void nodes_are_not_alike_where_other_units_are_in_use(void **state)
+TEST_ON(struct cut_rig *rig, nodes_are_not_alike_where_other_units_are_in_use)
 {
-    struct cut_rig *rig = *state;
     size_t first = MANAGED(rig, A100, "1g.5gb 1g.5gb 1g.5gb", "");
     size_t second = MANAGED(rig, A100, "1g.5gb 1g.5gb 1g.5gb", "");
     rig_run(rig, first, "mig-1g.5gb=1", 0);
@@ -166,18 +160,4 @@ static void nodes_are_not_alike_where_other_units_are_in_use(void **state)
     rig->node[second].node->device[0].healthy = false;
     rig_view(rig, second);
     check_alike(rig, first, second, false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CUT_TEST(a_node_could_give_what_its_gpus_hold_at_most),
-        CUT_TEST(a_node_could_give_what_is_free_beside),
-        CUT_TEST(what_stays_is_not_given),
-        CUT_TEST(a_node_that_shares_could_give_the_memory_that_it_has_left),
-        CUT_TEST(nodes_are_alike_whose_gpus_are_in_any_order),
-        CUT_TEST(nodes_are_not_alike_whose_gpus_differ),
-        CUT_TEST(nodes_are_not_alike_where_other_units_are_in_use),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
 /* Strategy single: all GPUs of a node are cut alike, for pods that ask for nvidia.com/gpu. */
 #include "unit/core/cut/cut_rig.h"
 
-#define SINGLE         "nvidia.com/mig.strategy=single"
-#define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define SINGLE "nvidia.com/mig.strategy=single"
 
 static size_t single(struct cut_rig *rig, size_t n, const char *const *gpu)
 {
@@ -19,7 +18,9 @@ static void wait_for(struct cut_rig *rig, unsigned gpus, unsigned gib)
     (void)rig_wait(rig, asks, gib > 0 ? memory : NULL);
 }
 
-static void the_smallest_instances_that_suffice_are_made(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct cut_rig *rig, the_smallest_instances_that_suffice_are_made)
 {
     static const struct {
         unsigned gpus;
@@ -39,7 +40,6 @@ static void the_smallest_instances_that_suffice_are_made(void **state)
         {3, 0, ""},
         {2, 0, "node-0: GPU 0 into 1x 7g.40gb; GPU 1 into 1x 7g.40gb: 0\n"},
     };
-    struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         (void)single(rig, GPUS("2g.10gb 2g.10gb 2g.10gb", "2g.10gb 2g.10gb 2g.10gb"));
         wait_for(rig, rows[i].gpus, rows[i].gib);
@@ -49,9 +49,8 @@ static void the_smallest_instances_that_suffice_are_made(void **state)
 }
 
 /* What one pod needs bounds what the next may: neither is cut off by the other. */
-static void the_needs_of_all_pods_are_met_together(void **state)
+TEST_ON(struct cut_rig *rig, the_needs_of_all_pods_are_met_together)
 {
-    struct cut_rig *rig = *state;
     (void)single(rig, GPUS("7g.40gb", "7g.40gb"));
     wait_for(rig, 2, 18);
     wait_for(rig, 3, 4);
@@ -69,7 +68,7 @@ static void the_needs_of_all_pods_are_met_together(void **state)
 }
 
 /* The second node is looked at for the first pod, too, and keeps nothing of that. */
-static void a_node_that_was_only_looked_at_is_as_before(void **state)
+TEST_ON(struct cut_rig *rig, a_node_that_was_only_looked_at_is_as_before)
 {
     static const struct {
         unsigned gpus;
@@ -79,7 +78,6 @@ static void a_node_that_was_only_looked_at_is_as_before(void **state)
         {1, 18, "node-0: GPU 0 into 2x 3g.20gb: 0\nnode-1: GPU 0 into 7x 1g.5gb: 1\n"},
         {1, 0, "node-0: GPU 0 into 1x 7g.40gb: 0\nnode-1: GPU 0 into 7x 1g.5gb: 1\n"},
     };
-    struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         (void)single(rig, GPUS("2g.10gb"));
         (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE " a=b", GPUS("2g.10gb"));
@@ -90,9 +88,8 @@ static void a_node_that_was_only_looked_at_is_as_before(void **state)
     }
 }
 
-static void mig_mode_is_switched_for_all_or_none(void **state)
+TEST_ON(struct cut_rig *rig, mig_mode_is_switched_for_all_or_none)
 {
-    struct cut_rig *rig = *state;
     (void)single(rig, GPUS(NULL, NULL));
     wait_for(rig, 3, 18);
     assert_string_equal(rig_told(rig), "");
@@ -105,9 +102,8 @@ static void mig_mode_is_switched_for_all_or_none(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
-static void a_node_that_is_cut_as_needed_is_left_as_it_is(void **state)
+TEST_ON(struct cut_rig *rig, a_node_that_is_cut_as_needed_is_left_as_it_is)
 {
-    struct cut_rig *rig = *state;
     (void)single(rig, GPUS("3g.20gb 3g.20gb", "3g.20gb 3g.20gb"));
     wait_for(rig, 4, 18);
     assert_string_equal(rig_told(rig), "");
@@ -117,9 +113,8 @@ static void a_node_that_is_cut_as_needed_is_left_as_it_is(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.20gb; GPU 1 into 2x 3g.20gb: 0\n");
 }
 
-static void only_asks_for_nvidia_com_gpu_alone_count(void **state)
+TEST_ON(struct cut_rig *rig, only_asks_for_nvidia_com_gpu_alone_count)
 {
-    struct cut_rig *rig = *state;
     (void)single(rig, GPUS("7g.40gb", "7g.40gb"));
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
     (void)rig_wait(rig, "gpu=1 mig-1g.5gb=1", "sliced.dev/min-gpu-memory=5Gi");
@@ -129,9 +124,8 @@ static void only_asks_for_nvidia_com_gpu_alone_count(void **state)
 }
 
 /* The cut under way makes instances of one profile: none else is waited for. */
-static void pods_that_come_later_wait_for_what_a_cut_under_way_makes(void **state)
+TEST_ON(struct cut_rig *rig, pods_that_come_later_wait_for_what_a_cut_under_way_makes)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut cut[2];
     (void)single(rig, GPUS("7g.40gb", "7g.40gb"));
     wait_for(rig, 1, 18);
@@ -147,18 +141,4 @@ static void pods_that_come_later_wait_for_what_a_cut_under_way_makes(void **stat
     wait_for(rig, 3, 4);
     wait_for(rig, 1, 4); /* nothing is left for it */
     assert_string_equal(rig_told(rig), "node-0: : 3\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CUT_TEST(the_smallest_instances_that_suffice_are_made),
-        CUT_TEST(the_needs_of_all_pods_are_met_together),
-        CUT_TEST(a_node_that_was_only_looked_at_is_as_before),
-        CUT_TEST(mig_mode_is_switched_for_all_or_none),
-        CUT_TEST(a_node_that_is_cut_as_needed_is_left_as_it_is),
-        CUT_TEST(pods_that_come_later_wait_for_what_a_cut_under_way_makes),
-        CUT_TEST(only_asks_for_nvidia_com_gpu_alone_count),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

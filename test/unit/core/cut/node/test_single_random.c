@@ -117,7 +117,7 @@ static void draw_case(struct cut_rig *rig, struct single_node *node, struct wish
 
 /* One node serves as many as it can, in order; and so does the other, when the first must be left
  * out because its cut has failed. Of two the planner looks at one after the other. */
-static void one_profile_for_all_gpus_serves_as_many_as_any_could(void **state)
+TEST_THAT_WITH(one_profile_for_all_gpus_serves_as_many_as_any_could, set_up, tear_down)
 {
     struct cut_rig *rig = *state;
     unsigned same = 0;
@@ -146,13 +146,4 @@ static void one_profile_for_all_gpus_serves_as_many_as_any_could(void **state)
     }
     assert_true(some > CASES / 2);
     assert_true(same * 100 >= CASES * 97);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_profile_for_all_gpus_serves_as_many_as_any_could,
-                                        set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

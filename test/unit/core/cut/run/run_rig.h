@@ -4,15 +4,10 @@
 
 #include <stdio.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sliced/cut_run.h"
+#include "unit/test.h"
 
 #define SECOND INT64_C(1000000)
 #define MINUTE (60 * SECOND)

@@ -2,10 +2,9 @@
 #include "run_rig.h"
 
 /* The watch shows it before the order is written, or written again. */
-static void what_somebody_else_told_the_agent_meanwhile_stands(void **state)
+TEST_THAT(what_somebody_else_told_the_agent_meanwhile_stands)
 {
     struct scene scene;
-    (void)state;
     begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
     sl_cut_run_wrote(&scene.run, SL_CUT_WRITE_FAILED, scene.now_us);
     show(&scene, MIG(LARGE, "1", "by-hand", "success", NULL));
@@ -22,10 +21,9 @@ static void what_somebody_else_told_the_agent_meanwhile_stands(void **state)
     sl_node_unref(scene.node);
 }
 
-static void a_plan_of_somebody_else_ends_the_run_at_nos_too(void **state)
+TEST_THAT(a_plan_of_somebody_else_ends_the_run_at_nos_too)
 {
     struct scene scene;
-    (void)state;
     begin_as(&scene, SL_ACTUATOR_NOS_MIG);
     sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
     show(&scene, (struct shown){.resource = LARGE,
@@ -39,10 +37,9 @@ static void a_plan_of_somebody_else_ends_the_run_at_nos_too(void **state)
     assert_ends(&scene, SL_CUT_LEFT);
 }
 
-static void a_label_of_somebody_else_ends_the_run(void **state)
+TEST_THAT(a_label_of_somebody_else_ends_the_run)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     show(&scene, MIG(LARGE, "1", "all-balanced", "pending", scene.run.name));
     assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT); /* the watch may be late */
@@ -51,10 +48,9 @@ static void a_label_of_somebody_else_ends_the_run(void **state)
 }
 
 /* The label is not set before the file is there: the first one finds its entry. */
-static void the_file_has_its_time_before_the_mig_manager_is_told(void **state)
+TEST_THAT(the_file_has_its_time_before_the_mig_manager_is_told)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     assert_int_equal(scene.run.attempt, 1);
     assert_int_equal(scene.now_us, scene.run.begun_us + rules.file_us);
@@ -65,10 +61,9 @@ static void the_file_has_its_time_before_the_mig_manager_is_told(void **state)
 }
 
 /* Another scheduler's pod came while the mig-manager was away. */
-static void an_order_that_was_not_begun_is_taken_back_from_a_newcomer(void **state)
+TEST_THAT(an_order_that_was_not_begun_is_taken_back_from_a_newcomer)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     char name[SL_CUT_NAME_MAX];
     (void)snprintf(name, sizeof(name), "%s", scene.run.name);
@@ -103,10 +98,9 @@ static void an_order_that_was_not_begun_is_taken_back_from_a_newcomer(void **sta
     sl_node_unref(scene.node);
 }
 
-static void an_order_that_was_begun_is_followed_though_a_pod_came(void **state)
+TEST_THAT(an_order_that_was_begun_is_followed_though_a_pod_came)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     const char *name = scene.run.name;
     show(&scene, MIG(LARGE, "0", name, "pending", name));
@@ -117,10 +111,9 @@ static void an_order_that_was_begun_is_followed_though_a_pod_came(void **state)
     assert_ends(&scene, SL_CUT_DONE);
 }
 
-static void after_a_restart_the_node_says_what_is_under_way(void **state)
+TEST_THAT(after_a_restart_the_node_says_what_is_under_way)
 {
     struct scene scene = {.now_us = MINUTE};
-    (void)state;
     show(&scene, MIG(LARGE, "1", "a", "success", NULL));
     assert_false(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
     show(&scene, MIG(SMALL, "0", "sliced-1-1", "pending", "sliced-1-1"));
@@ -134,9 +127,8 @@ static void after_a_restart_the_node_says_what_is_under_way(void **state)
 }
 
 /* Nobody knows which pods came since: all may have. */
-static void after_a_restart_an_order_that_was_not_begun_is_taken_back_from_all_pods(void **state)
+TEST_THAT(after_a_restart_an_order_that_was_not_begun_is_taken_back_from_all_pods)
 {
-    (void)state;
     for (int begun = 0; begun < 2; begun++) {
         struct scene scene = {.now_us = MINUTE};
         show(&scene, MIG(LARGE, begun ? "0" : "1", "sliced-1-1", "pending", "sliced-1-1"));
@@ -149,12 +141,11 @@ static void after_a_restart_an_order_that_was_not_begun_is_taken_back_from_all_p
 }
 
 /* A newcomer does not make a cut fail that is about to be done. */
-static void after_a_restart_an_order_that_the_node_shows_is_followed_though_a_pod_came(void **state)
+TEST_THAT(after_a_restart_an_order_that_the_node_shows_is_followed_though_a_pod_came)
 {
     struct shown shows[] = {MIG(LARGE, "1", "sliced-1-1", "rebooting", "sliced-1-1"),
                             MIG(SMALL, "7", "sliced-1-1", "pending", "sliced-1-1")};
     shows[1].planned = 7;
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct scene scene = {.now_us = MINUTE};
         show(&scene, shows[i]);
@@ -169,10 +160,9 @@ static void after_a_restart_an_order_that_the_node_shows_is_followed_though_a_po
     }
 }
 
-static void an_order_is_followed_though_a_pod_came_when_the_node_reboots_for_it(void **state)
+TEST_THAT(an_order_is_followed_though_a_pod_came_when_the_node_reboots_for_it)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     const char *name = scene.run.name;
     show(&scene, MIG(LARGE, "1", name, "rebooting", name));
@@ -183,9 +173,8 @@ static void an_order_is_followed_though_a_pod_came_when_the_node_reboots_for_it(
 }
 
 /* Its GPU was unhealthy for a while, or its device plugin or kubelet has started anew. */
-static void an_order_is_taken_back_when_units_come_back_before_the_agent_has_ended(void **state)
+TEST_THAT(an_order_is_taken_back_when_units_come_back_before_the_agent_has_ended)
 {
-    (void)state;
     for (int resumed = 0; resumed < 2; resumed++) {
         struct scene scene;
         begin(&scene);
@@ -206,7 +195,7 @@ static void an_order_is_taken_back_when_units_come_back_before_the_agent_has_end
 }
 
 /* The agent repeats a plan's name when it has read it: what it makes of it is what counts. */
-static void after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned(void **state)
+TEST_THAT(after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned)
 {
     static const struct shown rows[] = {
         {.resource = SMALL, .units = "6", .reports = "6", .planned = 7}, /* as before */
@@ -214,7 +203,6 @@ static void after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned
         {.resource = SMALL, .units = "6", .reports = "7", .planned = 7}, /* allocatable is */
         {.resource = SMALL, .units = "7", .reports = "7", .planned = 7},
     };
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         struct scene scene = {.now_us = MINUTE};
         struct shown shown = rows[i];
@@ -230,10 +218,9 @@ static void after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned
     }
 }
 
-static void after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once(void **state)
+TEST_THAT(after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once)
 {
     struct scene scene = {.now_us = MINUTE};
-    (void)state;
     show(&scene, (struct shown){.resource = SMALL,
                                 .units = "7",
                                 .config = "sliced-1-1",
@@ -246,11 +233,10 @@ static void after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once(void
 }
 
 /* The label would name a good order, which a mig-manager that starts anew carries out. */
-static void after_a_restart_success_without_what_was_planned_is_not_the_end(void **state)
+TEST_THAT(after_a_restart_success_without_what_was_planned_is_not_the_end)
 {
     struct scene scene = {.now_us = MINUTE};
     struct shown shown = MIG(SMALL, "5", "sliced-1-1", "success", "sliced-1-1");
-    (void)state;
     shown.planned = 7;
     show(&scene, shown);
     assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
@@ -261,11 +247,10 @@ static void after_a_restart_success_without_what_was_planned_is_not_the_end(void
 }
 
 /* nos' agent may still delete what a pod would be given. */
-static void a_node_is_left_when_nos_agent_has_answered(void **state)
+TEST_THAT(a_node_is_left_when_nos_agent_has_answered)
 {
     struct scene scene;
     struct shown shown = {.resource = LARGE, .units = "1", .status = "8"};
-    (void)state;
     begin_as(&scene, SL_ACTUATOR_NOS_MIG);
     sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
     shown.cut = scene.run.name;
@@ -281,10 +266,9 @@ static void a_node_is_left_when_nos_agent_has_answered(void **state)
 }
 
 /* The watch has never shown the mark, which is there all the same. */
-static void a_mark_that_was_written_is_taken_off_though_nobody_saw_it(void **state)
+TEST_THAT(a_mark_that_was_written_is_taken_off_though_nobody_saw_it)
 {
     static const enum sl_cut_write_end ends[] = {SL_CUT_WRITTEN, SL_CUT_WRITE_UNKNOWN};
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct scene scene;
         begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
@@ -297,10 +281,9 @@ static void a_mark_that_was_written_is_taken_off_though_nobody_saw_it(void **sta
     }
 }
 
-static void a_node_that_is_not_selected_any_more_is_left(void **state)
+TEST_THAT(a_node_that_is_not_selected_any_more_is_left)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     show(&scene, (struct shown){.resource = LARGE,
                                 .units = "1",
@@ -311,10 +294,9 @@ static void a_node_that_is_not_selected_any_more_is_left(void **state)
 }
 
 /* The mig-manager may still destroy what a pod would be given. */
-static void a_node_at_work_is_left_when_its_agent_has_ended(void **state)
+TEST_THAT(a_node_at_work_is_left_when_its_agent_has_ended)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     const char *name = scene.run.name;
     struct shown shown = {.resource = LARGE,
@@ -332,10 +314,9 @@ static void a_node_at_work_is_left_when_its_agent_has_ended(void **state)
     assert_ends(&scene, SL_CUT_LEFT);
 }
 
-static void a_node_that_is_not_selected_any_more_is_ordered_nothing(void **state)
+TEST_THAT(a_node_that_is_not_selected_any_more_is_ordered_nothing)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     const char *name = scene.run.name;
     show(&scene, MIG(LARGE, "1", name, "failed", name));
@@ -346,31 +327,4 @@ static void a_node_that_is_not_selected_any_more_is_ordered_nothing(void **state
     scene.now_us = scene.run.wake_us;
     assert_int_equal(step(&scene), SL_CUT_FINISH);
     assert_ends(&scene, SL_CUT_LEFT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_somebody_else_told_the_agent_meanwhile_stands),
-        cmocka_unit_test(a_plan_of_somebody_else_ends_the_run_at_nos_too),
-        cmocka_unit_test(a_label_of_somebody_else_ends_the_run),
-        cmocka_unit_test(the_file_has_its_time_before_the_mig_manager_is_told),
-        cmocka_unit_test(
-            after_a_restart_an_order_that_the_node_shows_is_followed_though_a_pod_came),
-        cmocka_unit_test(an_order_is_followed_though_a_pod_came_when_the_node_reboots_for_it),
-        cmocka_unit_test(an_order_is_taken_back_when_units_come_back_before_the_agent_has_ended),
-        cmocka_unit_test(an_order_that_was_not_begun_is_taken_back_from_a_newcomer),
-        cmocka_unit_test(an_order_that_was_begun_is_followed_though_a_pod_came),
-        cmocka_unit_test(after_a_restart_the_node_says_what_is_under_way),
-        cmocka_unit_test(after_a_restart_an_order_that_was_not_begun_is_taken_back_from_all_pods),
-        cmocka_unit_test(after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned),
-        cmocka_unit_test(after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once),
-        cmocka_unit_test(after_a_restart_success_without_what_was_planned_is_not_the_end),
-        cmocka_unit_test(a_node_is_left_when_nos_agent_has_answered),
-        cmocka_unit_test(a_mark_that_was_written_is_taken_off_though_nobody_saw_it),
-        cmocka_unit_test(a_node_that_is_not_selected_any_more_is_left),
-        cmocka_unit_test(a_node_at_work_is_left_when_its_agent_has_ended),
-        cmocka_unit_test(a_node_that_is_not_selected_any_more_is_ordered_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

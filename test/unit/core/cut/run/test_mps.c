@@ -113,9 +113,10 @@ static void order(struct scene *scene)
     assert_int_equal(scene->run.attempt, 1);
 }
 
-static void it_is_announced_then_ordered_and_ends_when_the_node_shows_it(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct scene *scene, it_is_announced_then_ordered_and_ends_when_the_node_shows_it)
 {
-    struct scene *scene = *state;
     order(scene);
     show(scene, "", "80gb=1");
     assert_int_equal(later(scene, SECOND), SL_CUT_WAIT);
@@ -126,9 +127,8 @@ static void it_is_announced_then_ordered_and_ends_when_the_node_shows_it(void **
     assert_int_equal(scene->run.outcome, SL_CUT_DONE);
 }
 
-static void a_plugin_that_lacked_the_file_is_told_again_twice(void **state)
+TEST_ON(struct scene *scene, a_plugin_that_lacked_the_file_is_told_again_twice)
 {
-    struct scene *scene = *state;
     order(scene);
     assert_int_equal(later(scene, 59 * SECOND), SL_CUT_WAIT);
     for (unsigned attempt = 2; attempt <= SL_CUT_ATTEMPTS; attempt++) {
@@ -144,9 +144,8 @@ static void a_plugin_that_lacked_the_file_is_told_again_twice(void **state)
     assert_int_equal(scene->run.outcome, SL_CUT_SILENT);
 }
 
-static void a_plugin_that_does_not_come_back_is_not_told_again(void **state)
+TEST_ON(struct scene *scene, a_plugin_that_does_not_come_back_is_not_told_again)
 {
-    struct scene *scene = *state;
     order(scene);
     show(scene, "", "80gb=1");
     assert_int_equal(later(scene, 14 * MINUTE), SL_CUT_WAIT);
@@ -155,9 +154,8 @@ static void a_plugin_that_does_not_come_back_is_not_told_again(void **state)
     assert_int_equal(scene->run.outcome, SL_CUT_NOT_FOLLOWED);
 }
 
-static void somebody_who_sets_the_label_takes_the_node_over(void **state)
+TEST_ON(struct scene *scene, somebody_who_sets_the_label_takes_the_node_over)
 {
-    struct scene *scene = *state;
     order(scene);
     scene->label = "n-1700000000";
     show(scene, "80gb=1", "80gb=1");
@@ -165,9 +163,8 @@ static void somebody_who_sets_the_label_takes_the_node_over(void **state)
     assert_int_equal(scene->run.outcome, SL_CUT_LEFT);
 }
 
-static void a_restart_takes_it_up_and_believes_only_what_was_ordered(void **state)
+TEST_ON(struct scene *scene, a_restart_takes_it_up_and_believes_only_what_was_ordered)
 {
-    struct scene *scene = *state;
     struct sl_cut_run resumed;
     order(scene);
     scene->label = "n-sliced-0-2";
@@ -182,9 +179,8 @@ static void a_restart_takes_it_up_and_believes_only_what_was_ordered(void **stat
     assert_int_equal(scene->run.outcome, SL_CUT_DONE);
 }
 
-static void a_restart_before_the_label_gives_it_up(void **state)
+TEST_ON(struct scene *scene, a_restart_before_the_label_gives_it_up)
 {
-    struct scene *scene = *state;
     struct sl_cut_run resumed;
     scene->mark = "sliced-0-1";
     show(scene, "80gb=1", "80gb=1");
@@ -195,9 +191,8 @@ static void a_restart_before_the_label_gives_it_up(void **state)
 }
 
 /* Whoever selects the node: the plugin carries it out. */
-static void switched_off_it_is_waited_for(void **state)
+TEST_ON(struct scene *scene, switched_off_it_is_waited_for)
 {
-    struct scene *scene = *state;
     order(scene);
     scene->deselected = true;
     show(scene, "80gb=1", "80gb=1");
@@ -209,9 +204,8 @@ static void switched_off_it_is_waited_for(void **state)
     assert_int_equal(scene->run.outcome, SL_CUT_LEFT);
 }
 
-static void switched_off_before_the_label_nothing_is_ordered(void **state)
+TEST_ON(struct scene *scene, switched_off_before_the_label_nothing_is_ordered)
 {
-    struct scene *scene = *state;
     assert_int_equal(later(scene, 0), SL_CUT_ORDER);
     wrote(scene);
     scene->mark = scene->run.name;
@@ -220,21 +214,4 @@ static void switched_off_before_the_label_nothing_is_ordered(void **state)
     assert_false(sl_node_is_cut(scene->node));
     assert_int_equal(later(scene, 5 * SECOND), SL_CUT_FINISH);
     assert_int_equal(scene->run.outcome, SL_CUT_LEFT);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(it_is_announced_then_ordered_and_ends_when_the_node_shows_it),
-        TEST(a_plugin_that_lacked_the_file_is_told_again_twice),
-        TEST(a_plugin_that_does_not_come_back_is_not_told_again),
-        TEST(somebody_who_sets_the_label_takes_the_node_over),
-        TEST(a_restart_takes_it_up_and_believes_only_what_was_ordered),
-        TEST(a_restart_before_the_label_gives_it_up),
-        TEST(switched_off_it_is_waited_for),
-        TEST(switched_off_before_the_label_nothing_is_ordered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,18 +23,18 @@ static enum sl_cut_step look(struct cut_rig *rig, struct sl_cut_run *run)
     return sl_cut_run_step(run, rig->node[0].node, &rules, rig_now);
 }
 
-static void pods_that_were_there_at_the_decision_do_not_end_it(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct cut_rig *rig, pods_that_were_there_at_the_decision_do_not_end_it)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut_run run;
     begin(rig, &run);
     assert_int_equal(look(rig, &run), SL_CUT_ORDER);
     assert_false(run.taken);
 }
 
-static void a_pod_that_came_since_ends_it_though_it_started_before_by_its_clock(void **state)
+TEST_ON(struct cut_rig *rig, a_pod_that_came_since_ends_it_though_it_started_before_by_its_clock)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut_run run;
     begin(rig, &run);
     rig_run(rig, 0, "mig-3g.20gb=1", 0);
@@ -43,9 +43,8 @@ static void a_pod_that_came_since_ends_it_though_it_started_before_by_its_clock(
     assert_int_equal(run.outcome, SL_CUT_TAKEN);
 }
 
-static void pods_without_units_are_no_newcomers(void **state)
+TEST_ON(struct cut_rig *rig, pods_without_units_are_no_newcomers)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut_run run;
     begin(rig, &run);
     rig_run(rig, 0, NULL, 0);
@@ -53,9 +52,8 @@ static void pods_without_units_are_no_newcomers(void **state)
 }
 
 /* After a restart nobody knows which pods were there. */
-static void all_pods_are_newcomers_of_a_run_that_was_resumed(void **state)
+TEST_ON(struct cut_rig *rig, all_pods_are_newcomers_of_a_run_that_was_resumed)
 {
-    struct cut_rig *rig = *state;
     struct sl_cut_run run;
     begin(rig, &run);
     run = (struct sl_cut_run){.resumed = true};
@@ -69,9 +67,8 @@ static void all_pods_are_newcomers_of_a_run_that_was_resumed(void **state)
 }
 
 /* Nobody can have a cut made by creating more pods than are noted. */
-static void pods_beyond_those_that_can_be_noted_are_newcomers(void **state)
+TEST_ON(struct cut_rig *rig, pods_beyond_those_that_can_be_noted_are_newcomers)
 {
-    struct cut_rig *rig = *state;
     static struct sl_resident resident[SL_CUT_STOOD_MAX + 1];
     struct sl_cut_run run;
     begin(rig, &run);
@@ -108,7 +105,7 @@ static enum sl_cut_step look_at_units(struct cut_rig *rig, struct sl_cut_run *ru
     return sl_cut_run_step(run, &shown, &rules, rig_now);
 }
 
-static void an_order_is_taken_back_though_a_gpu_has_turned_unhealthy(void **state)
+TEST_THAT(an_order_is_taken_back_though_a_gpu_has_turned_unhealthy)
 {
     struct cut_rig *rig = *state;
     for (int64_t left = 0; left < 2; left++) {
@@ -125,19 +122,4 @@ static void an_order_is_taken_back_though_a_gpu_has_turned_unhealthy(void **stat
         set_up(state);
         rig = *state;
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(pods_that_were_there_at_the_decision_do_not_end_it),
-        TEST(a_pod_that_came_since_ends_it_though_it_started_before_by_its_clock),
-        TEST(pods_without_units_are_no_newcomers),
-        TEST(all_pods_are_newcomers_of_a_run_that_was_resumed),
-        TEST(an_order_is_taken_back_though_a_gpu_has_turned_unhealthy),
-        TEST(pods_beyond_those_that_can_be_noted_are_newcomers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* What is remembered of how a node's cuts went. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sliced/cut_run.h"
+#include "unit/test.h"
 
 #define SECOND INT64_C(1000000)
 #define MINUTE (60 * SECOND)
@@ -14,21 +8,19 @@
 static const struct sl_cut_rules rules = {
     .timeout_us = 15 * MINUTE, .backoff_us = MINUTE, .max_backoff_us = 8 * MINUTE};
 
-static void an_order_that_was_not_written_may_be_made_again(void **state)
+TEST_THAT(an_order_that_was_not_written_may_be_made_again)
 {
     struct sl_cut_record record = {0};
     struct sl_cut_run run = {.outcome = SL_CUT_REFUSED, .digest = 7};
-    (void)state;
     sl_cut_record_note(&record, &run, &rules, 0);
     assert_int_equal(record.out_until_us, MINUTE);
     assert_int_equal(record.failed[0], 0);
 }
 
-static void failures_leave_a_node_out_for_twice_as_long_each_time(void **state)
+TEST_THAT(failures_leave_a_node_out_for_twice_as_long_each_time)
 {
     struct sl_cut_record record = {0};
     struct sl_cut_run run = {.outcome = SL_CUT_FAILED, .digest = 7};
-    (void)state;
     static const int64_t minutes[] = {1, 2, 4, 8, 8, 8};
     for (unsigned i = 0; i < sizeof(minutes) / sizeof(minutes[0]); i++) {
         run.digest++;
@@ -49,7 +41,7 @@ static void note(struct sl_cut_record *record, enum sl_cut_outcome outcome, bool
     sl_cut_record_note(record, &run, &rules, 0);
 }
 
-static void a_cut_is_given_up_when_it_failed_twice_running_as_it_was_applied(void **state)
+TEST_THAT(a_cut_is_given_up_when_it_failed_twice_running_as_it_was_applied)
 {
     static const struct {
         enum sl_cut_outcome outcome;
@@ -62,7 +54,6 @@ static void a_cut_is_given_up_when_it_failed_twice_running_as_it_was_applied(voi
         {SL_CUT_SILENT, false, false},     {SL_CUT_REFUSED, false, false},
         {SL_CUT_LEFT, false, false},       {SL_CUT_TAKEN, false, false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct sl_cut_record record = {0};
         note(&record, rows[i].outcome, rows[i].moved, 7);
@@ -72,10 +63,9 @@ static void a_cut_is_given_up_when_it_failed_twice_running_as_it_was_applied(voi
     }
 }
 
-static void a_failure_is_forgotten_when_another_cut_is_done_or_fails(void **state)
+TEST_THAT(a_failure_is_forgotten_when_another_cut_is_done_or_fails)
 {
     struct sl_cut_record record = {0};
-    (void)state;
     note(&record, SL_CUT_HALF_APPLIED, true, 7);
     note(&record, SL_CUT_DONE, true, 8);
     note(&record, SL_CUT_HALF_APPLIED, true, 7);
@@ -98,11 +88,10 @@ static void note_at(struct sl_cut_record *record, enum sl_cut_outcome outcome, u
 }
 
 /* The first failure leaves the node out for a minute, the second for two, at most for eight. */
-static void no_end_of_another_cut_changes_for_how_long_one_is_given_up(void **state)
+TEST_THAT(no_end_of_another_cut_changes_for_how_long_one_is_given_up)
 {
     static const enum sl_cut_outcome ends[] = {SL_CUT_DONE, SL_CUT_TAKEN, SL_CUT_FAILED};
     static const int64_t until_us = (1 + 2 + 8) * MINUTE;
-    (void)state;
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         struct sl_cut_record record = {0};
         note_at(&record, SL_CUT_HALF_APPLIED, 7, 0);
@@ -118,25 +107,23 @@ static void no_end_of_another_cut_changes_for_how_long_one_is_given_up(void **st
     }
 }
 
-static void no_node_is_left_out_for_longer_than_the_rules_say(void **state)
+TEST_THAT(no_node_is_left_out_for_longer_than_the_rules_say)
 {
     static const struct sl_cut_rules most = {
         .timeout_us = 15 * MINUTE, .backoff_us = MINUTE, .max_backoff_us = 5 * MINUTE};
     static const int64_t minutes[] = {1, 2, 4, 5, 5};
     struct sl_cut_record record = {0};
     struct sl_cut_run run = {.outcome = SL_CUT_FAILED, .digest = 7};
-    (void)state;
     for (unsigned i = 0; i < sizeof(minutes) / sizeof(minutes[0]); i++) {
         sl_cut_record_note(&record, &run, &most, 0);
         assert_int_equal(record.out_until_us, minutes[i] * MINUTE);
     }
 }
 
-static void what_a_cut_takes_is_learned(void **state)
+TEST_THAT(what_a_cut_takes_is_learned)
 {
     struct sl_cut_record record = {0};
     struct sl_cut_run run = {.outcome = SL_CUT_DONE, .begun_us = 1000 * MINUTE};
-    (void)state;
     assert_int_equal(sl_cut_seconds_us(NULL, 0, SL_ACTUATOR_MIG_MANAGER), 60 * SECOND);
     assert_int_equal(sl_cut_seconds_us(&record, 7 * SECOND, SL_ACTUATOR_MIG_MANAGER), 7 * SECOND);
     assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_NOS_MIG), 10 * SECOND);
@@ -147,18 +134,4 @@ static void what_a_cut_takes_is_learned(void **state)
     run.resumed = true;
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 400 * SECOND);
     assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_order_that_was_not_written_may_be_made_again),
-        cmocka_unit_test(failures_leave_a_node_out_for_twice_as_long_each_time),
-        cmocka_unit_test(a_cut_is_given_up_when_it_failed_twice_running_as_it_was_applied),
-        cmocka_unit_test(a_failure_is_forgotten_when_another_cut_is_done_or_fails),
-        cmocka_unit_test(no_end_of_another_cut_changes_for_how_long_one_is_given_up),
-        cmocka_unit_test(no_node_is_left_out_for_longer_than_the_rules_say),
-        cmocka_unit_test(what_a_cut_takes_is_learned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

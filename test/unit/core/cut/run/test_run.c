@@ -1,10 +1,9 @@
 /* A cut under way: each way that it can go, as a script of what the node shows. */
 #include "run_rig.h"
 
-static void success_and_the_new_instances_are_the_end(void **state)
+TEST_THAT(success_and_the_new_instances_are_the_end)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     const char *name = scene.run.name;
     show(&scene, MIG(LARGE, "0", name, "pending", name));
@@ -16,10 +15,9 @@ static void success_and_the_new_instances_are_the_end(void **state)
     assert_ends(&scene, SL_CUT_DONE);
 }
 
-static void success_without_the_instances_is_not_the_end(void **state)
+TEST_THAT(success_without_the_instances_is_not_the_end)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     const char *name = scene.run.name;
     show(&scene, MIG(SMALL, "5", name, "success", name));
@@ -30,11 +28,10 @@ static void success_without_the_instances_is_not_the_end(void **state)
     assert_ends(&scene, SL_CUT_NOT_FOLLOWED);
 }
 
-static void what_follows_success_takes_no_longer_than_a_cut_may(void **state)
+TEST_THAT(what_follows_success_takes_no_longer_than_a_cut_may)
 {
     struct sl_cut_rules hasty = rules;
     struct scene scene;
-    (void)state;
     hasty.timeout_us = 5 * SECOND;
     begin(&scene);
     const char *name = scene.run.name;
@@ -47,11 +44,10 @@ static void what_follows_success_takes_no_longer_than_a_cut_may(void **state)
 }
 
 /* The file of the mig-manager's pod lags behind the ConfigMap. */
-static void a_failure_at_once_is_tried_again_under_another_name(void **state)
+TEST_THAT(a_failure_at_once_is_tried_again_under_another_name)
 {
     struct scene scene;
     char names[SL_CUT_ATTEMPTS][SL_CUT_NAME_MAX];
-    (void)state;
     begin(&scene);
     for (unsigned i = 0; i < SL_CUT_ATTEMPTS; i++) {
         memcpy(names[i], scene.run.name, sizeof(names[i]));
@@ -72,10 +68,9 @@ static void a_failure_at_once_is_tried_again_under_another_name(void **state)
     assert_ends(&scene, SL_CUT_FAILED);
 }
 
-static void a_failure_of_a_run_that_took_place_is_the_end(void **state)
+TEST_THAT(a_failure_of_a_run_that_took_place_is_the_end)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     const char *name = scene.run.name;
     show(&scene, MIG(LARGE, "0", name, "pending", name));
@@ -87,10 +82,9 @@ static void a_failure_of_a_run_that_took_place_is_the_end(void **state)
     assert_ends(&scene, SL_CUT_FAILED);
 }
 
-static void a_gpu_left_without_instances_is_told_apart(void **state)
+TEST_THAT(a_gpu_left_without_instances_is_told_apart)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     const char *name = scene.run.name;
     show(&scene, MIG(LARGE, "0", name, "failed", name));
@@ -101,10 +95,9 @@ static void a_gpu_left_without_instances_is_told_apart(void **state)
     assert_ends(&scene, SL_CUT_HALF_APPLIED);
 }
 
-static void pending_for_ever_is_wedged(void **state)
+TEST_THAT(pending_for_ever_is_wedged)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     const char *name = scene.run.name;
     show(&scene, MIG(LARGE, "0", name, "pending", name));
@@ -122,9 +115,8 @@ static void pending_for_ever_is_wedged(void **state)
 }
 
 /* It was away, and has begun in the moment in which the order was given up. */
-static void after_a_silent_mig_manager_units_are_withheld_until_it_has_answered(void **state)
+TEST_THAT(after_a_silent_mig_manager_units_are_withheld_until_it_has_answered)
 {
-    (void)state;
     for (int answers = 0; answers < 2; answers++) {
         struct scene scene;
         begin(&scene);
@@ -142,10 +134,9 @@ static void after_a_silent_mig_manager_units_are_withheld_until_it_has_answered(
     }
 }
 
-static void nos_agent_ends_by_repeating_the_plans_name(void **state)
+TEST_THAT(nos_agent_ends_by_repeating_the_plans_name)
 {
     struct scene scene;
-    (void)state;
     begin_as(&scene, SL_ACTUATOR_NOS_MIG);
     sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
     const char *name = scene.run.name;
@@ -169,10 +160,9 @@ static void nos_agent_ends_by_repeating_the_plans_name(void **state)
     assert_ends(&scene, SL_CUT_DONE);
 }
 
-static void a_silent_agent_is_not_waited_for_for_ever(void **state)
+TEST_THAT(a_silent_agent_is_not_waited_for_for_ever)
 {
     struct scene scene;
-    (void)state;
     begin_as(&scene, SL_ACTUATOR_NOS_MIG);
     sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
     const char *name = scene.run.name;
@@ -186,10 +176,9 @@ static void a_silent_agent_is_not_waited_for_for_ever(void **state)
     assert_ends(&scene, SL_CUT_SILENT);
 }
 
-static void an_agent_that_lies_is_found_out_by_what_is_allocatable(void **state)
+TEST_THAT(an_agent_that_lies_is_found_out_by_what_is_allocatable)
 {
     struct scene scene;
-    (void)state;
     begin_as(&scene, SL_ACTUATOR_NOS_MIG);
     sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
     const char *name = scene.run.name;
@@ -204,10 +193,9 @@ static void an_agent_that_lies_is_found_out_by_what_is_allocatable(void **state)
     assert_ends(&scene, SL_CUT_HALF_APPLIED);
 }
 
-static void a_node_that_is_gone_ends_its_run(void **state)
+TEST_THAT(a_node_that_is_gone_ends_its_run)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     sl_node_unref(scene.node);
     scene.node = NULL;
@@ -215,10 +203,9 @@ static void a_node_that_is_gone_ends_its_run(void **state)
     assert_int_equal(scene.run.outcome, SL_CUT_GONE);
 }
 
-static void an_order_that_is_refused_leaves_nothing_behind(void **state)
+TEST_THAT(an_order_that_is_refused_leaves_nothing_behind)
 {
     struct scene scene;
-    (void)state;
     static const struct {
         enum sl_cut_write_end end;
         enum sl_cut_outcome outcome;
@@ -234,10 +221,9 @@ static void an_order_that_is_refused_leaves_nothing_behind(void **state)
     }
 }
 
-static void an_order_that_failed_is_written_again(void **state)
+TEST_THAT(an_order_that_failed_is_written_again)
 {
     struct scene scene;
-    (void)state;
     begin_as(&scene, SL_ACTUATOR_NOS_MIG);
     const unsigned attempt = scene.run.attempt;
     for (unsigned i = 0; i < 10; i++) {
@@ -254,20 +240,18 @@ static void an_order_that_failed_is_written_again(void **state)
 }
 
 /* However long ago another write of it was: the API server may be away for ever. */
-static void an_order_that_was_announced_is_given_up_in_time(void **state)
+TEST_THAT(an_order_that_was_announced_is_given_up_in_time)
 {
     struct scene scene;
-    (void)state;
     begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
     sl_cut_run_wrote(&scene.run, SL_CUT_WRITE_FAILED, scene.now_us);
     assert_int_equal(later(&scene, rules.timeout_us), SL_CUT_FINISH);
     assert_ends(&scene, SL_CUT_REFUSED);
 }
 
-static void the_mark_is_taken_off_however_often_that_fails(void **state)
+TEST_THAT(the_mark_is_taken_off_however_often_that_fails)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     const char *name = scene.run.name;
     show(&scene, MIG(SMALL, "7", name, "success", name));
@@ -279,27 +263,4 @@ static void the_mark_is_taken_off_however_often_that_fails(void **state)
         assert_int_equal(step(&scene), SL_CUT_FINISH);
     }
     assert_ends(&scene, SL_CUT_DONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(success_and_the_new_instances_are_the_end),
-        cmocka_unit_test(success_without_the_instances_is_not_the_end),
-        cmocka_unit_test(what_follows_success_takes_no_longer_than_a_cut_may),
-        cmocka_unit_test(a_failure_at_once_is_tried_again_under_another_name),
-        cmocka_unit_test(a_failure_of_a_run_that_took_place_is_the_end),
-        cmocka_unit_test(a_gpu_left_without_instances_is_told_apart),
-        cmocka_unit_test(pending_for_ever_is_wedged),
-        cmocka_unit_test(after_a_silent_mig_manager_units_are_withheld_until_it_has_answered),
-        cmocka_unit_test(nos_agent_ends_by_repeating_the_plans_name),
-        cmocka_unit_test(a_silent_agent_is_not_waited_for_for_ever),
-        cmocka_unit_test(an_agent_that_lies_is_found_out_by_what_is_allocatable),
-        cmocka_unit_test(a_node_that_is_gone_ends_its_run),
-        cmocka_unit_test(an_order_that_is_refused_leaves_nothing_behind),
-        cmocka_unit_test(an_order_that_failed_is_written_again),
-        cmocka_unit_test(an_order_that_was_announced_is_given_up_in_time),
-        cmocka_unit_test(the_mark_is_taken_off_however_often_that_fails),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

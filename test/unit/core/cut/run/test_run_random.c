@@ -288,30 +288,27 @@ static void play(uint64_t seed, bool lazy)
     facts_free(&world.facts);
 }
 
-static void nothing_is_missed_between_wakes(void **state)
+TEST_THAT(nothing_is_missed_between_wakes)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
         play(seed, true);
     }
 }
 
-static void a_clock_that_is_put_changes_nothing(void **state)
+TEST_THAT(a_clock_that_is_put_changes_nothing)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
         play(seed, false);
     }
 }
 
 /* The last four plans that failed twice, and no other's memory. */
-static void failed_plans_are_remembered_the_last_first(void **state)
+TEST_THAT(failed_plans_are_remembered_the_last_first)
 {
     struct {
         struct sl_cut_record record;
         uint64_t behind;
     } kept = {.behind = 99};
-    (void)state;
     for (uint64_t digest = 1; digest <= 6; digest++) {
         struct sl_cut_run run = {.outcome = SL_CUT_FAILED, .digest = digest, .moved = true};
         sl_cut_record_note(&kept.record, &run, &rules, begin_us);
@@ -321,14 +318,4 @@ static void failed_plans_are_remembered_the_last_first(void **state)
         }
     }
     assert_int_equal(kept.behind, 99);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_missed_between_wakes),
-        cmocka_unit_test(a_clock_that_is_put_changes_nothing),
-        cmocka_unit_test(failed_plans_are_remembered_the_last_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
