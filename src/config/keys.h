@@ -60,7 +60,12 @@ struct sl_key_list {
     uint8_t max;     /* entries */
 };
 
-enum { SL_KEYS = 159, SL_KEY_SECTIONS = 25, SL_KEY_LISTS = 7, SL_KEY_FIELDS_MAX = 5 };
+enum {
+    SL_KEYS = 135 + SL_KIND_COUNT * SL_TERM_COUNT,
+    SL_KEY_SECTIONS = 25,
+    SL_KEY_LISTS = 7,
+    SL_KEY_FIELDS_MAX = 5,
+};
 
 /* Keys of one section stand together; a section's keys follow those of its parent. */
 extern const struct sl_key sl_keys[SL_KEYS];

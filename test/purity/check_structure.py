@@ -18,7 +18,8 @@ def check_sources(root):
     sources = structure.read_sources(root)
     notes = {str(p.parent.relative_to(root / "src")) for p in (root / "src").rglob("README.md")}
     return (structure.wrong_subfolders(sources, libraries, notes)
-            + structure.wrong_includes(sources, libraries))
+            + structure.wrong_includes(sources, libraries)
+            + structure.wrong_owners(sources))
 
 
 def check_calls(root, listing):

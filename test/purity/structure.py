@@ -202,6 +202,26 @@ def upward(libraries, home, other):
     return home in subfolders and other in subfolders and subfolders.index(other) > subfolders.index(home)
 
 
+PLANNER = "src/core/plan/state/planner.h"
+
+
+def wrong_owners(sources):
+    """What touches a part of the planner beside its owner: behind a member, struct sl_planner says
+    "of FILE" or "of FOLDER". planner.c frees all parts, audit.c checks them; headers have questions."""
+    base = "src/core/plan/"
+    owners = dict(re.findall(r"\b(\w+)(?:\[\w+\])?;\s*/\* of ([\w/.]+)", sources.get(PLANNER, "")))
+    wrong = []
+    for path, text in sources.items():
+        if (not path.startswith(base) or not path.endswith(".c")
+                or path in (base + "planner.c", base + "audit.c")):
+            continue
+        for part in sorted(set(re.findall(r"planner->(\w+)", text)) & set(owners)):
+            owner = base + owners[part]
+            if path != owner and not path.startswith(owner + "/"):
+                wrong.append(f"{path}: touches planner->{part}, which is of {owners[part]}")
+    return wrong
+
+
 def wrong_subfolders(sources, libraries, notes):
     """notes: the folders that have a README.md."""
     files, wrong = defaultdict(list), []

@@ -52,6 +52,25 @@ class Libraries(unittest.TestCase):
         self.assertEqual(structure.may_use(LIBRARIES, "codec"), {"util", "core"})
 
 
+class Owners(unittest.TestCase):
+    def test_only_its_owner_touches_a_part_of_the_planner(self):
+        base = "src/core/plan/"
+        sources = {
+            structure.PLANNER: "struct sl_plan_fleet fleet;  /* of nodes */\n"
+                               "struct sl_list listed[4]; /* of state/settle.c; by time */\n"
+                               "bool ready; /* a cluster is known */\n",
+            base + "nodes/node.c": "planner->fleet.n; planner->ready;",
+            base + "state/settle.c": "planner->listed[1];",
+            base + "audit.c": "planner->listed[1]; planner->fleet.n;",
+            base + "nodes/nodes.h": "planner->fleet.n;",
+        }
+        self.assertEqual(structure.wrong_owners(sources), [])
+        sources[base + "decide/walk.c"] = "run->planner->fleet.n; planner->listed[2];"
+        self.assertEqual(structure.wrong_owners(sources), [
+            base + "decide/walk.c: touches planner->fleet, which is of nodes",
+            base + "decide/walk.c: touches planner->listed, which is of state/settle.c"])
+
+
 class Includes(unittest.TestCase):
     def judge(self, **files):
         """Names have "__" for "/", and end in _c or _h."""

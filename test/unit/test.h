@@ -114,7 +114,7 @@ const void *test_row(void); /* of the test that runs */
     static int make_fixture(void **state)                                                          \
     {                                                                                              \
         void (*test_begin)(type *) = (begin);                                                      \
-        type *test_made = calloc(1, sizeof(*test_made));                                           \
+        void *test_made = calloc(1, sizeof(type));                                                 \
         assert_non_null(test_made);                                                                \
         *state = test_made;                                                                        \
         if (test_begin != NULL) {                                                                  \

@@ -3,94 +3,170 @@
 #include "core/plan/decide/decide.h"
 #include "util/check.h"
 
-/* How often the pod stands in the node's list. */
-static unsigned count_on(const struct sl_plan_node *node, const struct sl_plan_pod *pod)
+struct audit {
+    const struct sl_planner *planner;
+    size_t stands[SL_STANDS]; /* pods */
+    size_t queued;            /* pods in queues */
+    size_t on_nodes;          /* nominations in nodes' lists */
+    size_t with_class;
+};
+
+/* Each pod of the list stands where the list is for, and no other does. */
+static void audit_list(const struct audit *audit, enum sl_plan_stand stand)
 {
-    unsigned n = 0;
-    for (const struct sl_plan_pod *at = node->nominations; at != NULL; at = at->node_next) {
-        SL_CHECK(at->node == node);
-        n += at == pod;
+    size_t n = 0;
+    for (const struct sl_plan_pod *pod = sl_plan_pod_first(audit->planner, stand); pod != NULL;
+         pod = sl_plan_pod_next(pod)) {
+        SL_CHECK(pod->stand == stand);
+        n++;
     }
-    return n;
+    SL_CHECK(n == audit->stands[stand]);
 }
 
-static bool is_in_queue(const struct sl_plan_lane *lane, const struct sl_plan_pod *pod)
+static void audit_pod(struct audit *audit, const struct sl_plan_pod *pod)
 {
-    for (uint32_t i = 0; i < lane->n_queue; i++) {
-        if (lane->queue[i] == pod) {
-            return true;
+    const struct sl_plan_nomination *nomination = pod->nomination;
+    audit->stands[pod->stand]++;
+    audit->with_class += pod->class != NULL;
+    SL_CHECK((nomination != NULL) == (pod->stand == SL_STAND_NOMINATED));
+    SL_CHECK(nomination == NULL || strcmp(nomination->pod->uid, pod->pod->uid) == 0);
+    SL_CHECK(pod->class != NULL || pod->state == SL_QUEUE_REFUSED ||
+             (nomination != NULL && nomination->broken)); /* the next run withdraws it */
+    SL_CHECK(!pod->released || nomination == NULL);
+    SL_CHECK(sl_plan_find(audit->planner, pod->item.uid) == pod);
+}
+
+static void audit_rooms(const struct sl_planner *planner, const struct sl_plan_lane *lane)
+{
+    int64_t units = 0;
+    int64_t capacity = 0;
+    int64_t largest = 0;
+    for (size_t i = 0; i < planner->fleet.n; i++) {
+        units += lane->node_free[i];
+        capacity += lane->node_capacity[i];
+        int64_t most = lane->tree[lane->leaves + i];
+        largest = most > largest ? most : largest;
+    }
+    SL_CHECK(units == lane->free && capacity == lane->capacity && largest == lane->tree[1]);
+}
+
+static void audit_lane(struct audit *audit, const struct sl_plan_lane *lane)
+{
+    const struct sl_planner *planner = audit->planner;
+    uint32_t members = 0;
+    uint32_t refs = lane->nowhere;
+    for (const struct sl_plan_ask *ask = sl_plan_ask_first(planner); ask != NULL;
+         ask = sl_plan_ask_next(ask)) {
+        members += ask->lane[0] == lane ? ask->members : 0;
+        for (unsigned i = 0; i < ask->ask.n; i++) {
+            refs += ask->lane[i] == lane;
         }
     }
-    return false;
-}
-
-static void audit_nomination(const struct sl_planner *planner, const struct sl_plan_pod *pod)
-{
-    bool nominated = pod->nomination != NULL;
-    SL_CHECK(nominated == (pod->state == SL_QUEUE_NOMINATED));
-    SL_CHECK(nominated == (pod->list == &planner->nominations));
-    SL_CHECK(nominated == (pod->node != NULL));
-    if (nominated) {
-        SL_CHECK(count_on(pod->node, pod) == 1);
-        SL_CHECK(!pod->queued);
-    }
-}
-
-static void audit_pod(const struct sl_planner *planner, const struct sl_plan_pod *pod)
-{
-    audit_nomination(planner, pod);
-    SL_CHECK(pod->class != NULL || pod->state == SL_QUEUE_REFUSED);
-    if (pod->class != NULL) {
-        SL_CHECK(pod->queued == is_in_queue(sl_plan_lane_of(pod), pod));
-    }
-    SL_CHECK(pod->list != &planner->expired || pod->reason == SL_HOLD_EXPIRED);
-    SL_CHECK(pod->list != &planner->refused || pod->state == SL_QUEUE_REFUSED);
-}
-
-static void audit_lane(const struct sl_planner *planner, const struct sl_plan_lane *lane)
-{
-    uint32_t members = 0;
-    for (const struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
-         ask = sl_plan_ask_at(ask->all.next)) {
-        members += ask->lane[0] == lane ? ask->members : 0;
-    }
-    SL_CHECK(members == lane->members);
+    SL_CHECK(members == lane->members && refs == lane->refs);
     SL_CHECK(lane->n_queue <= lane->members && lane->members <= lane->queue_cap);
     for (uint32_t i = 0; i < lane->n_queue; i++) {
-        SL_CHECK(lane->queue[i]->queued && sl_plan_lane_of(lane->queue[i]) == lane);
+        SL_CHECK(sl_plan_is_queued(lane->queue[i]) && sl_plan_lane_of(lane->queue[i]) == lane);
         SL_CHECK(i == 0 || sl_plan_compare(planner, lane->queue[i - 1], lane->queue[i]) < 0);
     }
-    SL_CHECK(lane->reserve.pod == NULL || lane->reserve.pod->queued);
-    SL_CHECK(lane->preemptor == NULL || lane->preemptor->queued);
+    audit->queued += lane->n_queue;
+    SL_CHECK(lane->reserve.pod == NULL || sl_plan_is_queued(lane->reserve.pod));
+    SL_CHECK(lane->reserve.pod != NULL || !lane->reserve.active);
+    SL_CHECK(lane->preemptor == NULL || sl_plan_is_queued(lane->preemptor));
+    for (unsigned i = 0; i < SL_PLAN_RETRIES; i++) {
+        const struct sl_plan_pod *pod = lane->retry[i].pod;
+        SL_CHECK(pod == NULL || (pod->nomination != NULL && sl_plan_lane_of(pod) == lane));
+    }
+    if (lane->leaves > 0 && planner->ready) {
+        audit_rooms(planner, lane);
+    }
+}
+
+static void audit_node(struct audit *audit, const struct sl_plan_node *node)
+{
+    for (const struct sl_plan_pod *pod = node->nominations; pod != NULL;
+         pod = pod->nomination->next) {
+        SL_CHECK(pod->nomination->node == node);
+        SL_CHECK(strcmp(pod->nomination->pod->node, node->node->name) == 0);
+        audit->on_nodes++;
+    }
+    SL_CHECK(node->stale || node->view == NULL ||
+             node->view == (node->own != NULL ? node->own : node->base));
+    SL_CHECK((node->drain_us > 0) == (node->drain_for != NULL));
+}
+
+static void audit_nodes(struct audit *audit)
+{
+    const struct sl_planner *planner = audit->planner;
+    size_t drains = 0;
+    size_t news = 0;
+    for (size_t i = 0; i < planner->fleet.n; i++) {
+        const struct sl_plan_node *node = planner->fleet.node[i];
+        SL_CHECK(node->index == i);
+        SL_CHECK(i == 0 || strcmp(planner->fleet.node[i - 1]->node->name, node->node->name) < 0);
+        SL_CHECK(!planner->ready || (node->base != NULL && planner->fleet.base[i] == node->base));
+        SL_CHECK(planner->fleet.grown[planner->fleet.leaves + i] == node->seq);
+        audit_node(audit, node);
+        drains += node->drain_us > 0;
+        news += node->news;
+    }
+    for (const struct sl_plan_node *node = planner->fleet.gone; node != NULL;
+         node = node->stale_next) {
+        SL_CHECK(node->base == NULL && node->nominations != NULL);
+        audit_node(audit, node);
+    }
+    SL_CHECK(drains == planner->fleet.n_drains);
+    SL_CHECK(planner->news.all || news == planner->news.n);
+}
+
+static void audit_shared(const struct audit *audit)
+{
+    const struct sl_planner *planner = audit->planner;
+    size_t pods = 0;
+    size_t members = 0;
+    size_t at = 0;
+    for (const struct sl_plan_space *space = sl_map_next(&planner->spaces, &at); space != NULL;
+         space = sl_map_next(&planner->spaces, &at)) {
+        SL_CHECK(space->refs > 0 && space->refusals <= SL_PLAN_REFUSALS_MAX);
+        pods += space->refs;
+    }
+    SL_CHECK(pods == planner->pods.len);
+    pods = 0;
+    at = 0;
+    for (const struct sl_plan_class *class = sl_map_next(&planner->asks.classes, &at);
+         class != NULL; class = sl_map_next(&planner->asks.classes, &at)) {
+        SL_CHECK(class->refs > 0);
+        pods += class->refs;
+    }
+    for (const struct sl_plan_ask *ask = sl_plan_ask_first(planner); ask != NULL;
+         ask = sl_plan_ask_next(ask)) {
+        members += ask->members;
+    }
+    SL_CHECK(pods == audit->with_class && members == audit->with_class);
 }
 
 void sl_planner_audit(const struct sl_planner *planner)
 {
-    size_t waiting[SL_QUEUE_STATES] = {0};
-    size_t drains = 0;
+    struct audit audit = {.planner = planner};
     size_t reserves = 0;
     size_t lanes = 0;
     size_t at = 0;
     for (const struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
-        audit_pod(planner, pod);
-        waiting[pod->state]++;
-    }
-    for (unsigned i = 0; i < SL_QUEUE_STATES; i++) {
-        SL_CHECK(waiting[i] == planner->stats.waiting[i]);
+        audit_pod(&audit, pod);
     }
     for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        audit_lane(planner, lane);
+        audit_lane(&audit, lane);
         reserves += lane->reserve.active;
         lanes++;
     }
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        const struct sl_plan_node *node = planner->node[i];
-        SL_CHECK(node->index == i);
-        SL_CHECK(!planner->ready || (node->base != NULL && planner->base[i] == node->base));
-        drains += node->drain_us > 0;
-    }
+    audit_nodes(&audit);
+    audit_list(&audit, SL_STAND_NOMINATED);
+    audit_list(&audit, SL_STAND_RESTING);
+    audit_list(&audit, SL_STAND_REFUSED);
+    SL_CHECK(audit.on_nodes == audit.stands[SL_STAND_NOMINATED]);
+    SL_CHECK(audit.queued == audit.stands[SL_STAND_HELD] + audit.stands[SL_STAND_RELEASED]);
     SL_CHECK(lanes == planner->n_lanes);
     SL_CHECK(reserves == planner->n_reserves);
-    SL_CHECK(drains == planner->n_drains);
+    audit_shared(&audit);
+    sl_plan_bounded_audit(planner);
 }

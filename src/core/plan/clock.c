@@ -12,7 +12,7 @@ static void move_time(int64_t *at_us, int64_t by_us)
 /* Its place in the queue follows from that time. */
 static void move_opened(struct sl_planner *planner, struct sl_plan_pod *pod, int64_t by_us)
 {
-    bool queued = pod->queued;
+    bool queued = sl_plan_is_queued(pod);
     if (pod->opened_us == 0) {
         return;
     }
@@ -33,9 +33,11 @@ static void move_pod(struct sl_planner *planner, struct sl_plan_pod *pod, int64_
     move_time(&pod->ready_us, by_us);
     move_time(&pod->retry_us, by_us);
     move_time(&pod->pardoned_us, by_us);
-    move_time(&pod->nominated_us, by_us);
-    move_time(&pod->held_us, by_us);
-    move_time(&pod->heard_us, by_us);
+    if (pod->nomination != NULL) {
+        move_time(&pod->nomination->since_us, by_us);
+        move_time(&pod->nomination->held_us, by_us);
+        move_time(&pod->nomination->heard_us, by_us);
+    }
     pod->start_us = 0;
     if (pod->cut != NULL) {
         move_time(&pod->cut->start_us, by_us);
@@ -59,16 +61,16 @@ void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us
          pod = sl_map_next(&planner->pods, &at)) {
         move_pod(planner, pod, by_us);
     }
-    for (struct sl_plan_ran *ran = sl_plan_ran_at(planner->all_rans.first); ran != NULL;
-         ran = sl_plan_ran_at(ran->all.next)) {
+    for (struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
         move_time(&ran->nominated_us, by_us);
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         move_lane(planner, lane, by_us);
     }
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        planner->node[i]->ends_us = INT64_MIN; /* residents' ends are made anew */
-        move_time(&planner->node[i]->drain_us, by_us);
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        sl_plan_node_at(planner, i)->ends_us = INT64_MIN; /* residents' ends are made anew */
+        move_time(&sl_plan_node_at(planner, i)->drain_us, by_us);
     }
     move_time(&planner->heard_us, by_us);
     planner->now_us = now_us;

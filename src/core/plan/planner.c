@@ -67,19 +67,19 @@ struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl
 
 static void free_nodes(struct sl_planner *planner)
 {
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        sl_plan_node_free(planner->node[i]);
+    for (size_t i = 0; i < planner->fleet.n; i++) {
+        sl_plan_node_free(planner->fleet.node[i]);
     }
-    while (planner->gone != NULL) {
-        struct sl_plan_node *node = planner->gone;
-        planner->gone = node->stale_next;
+    while (planner->fleet.gone != NULL) {
+        struct sl_plan_node *node = planner->fleet.gone;
+        planner->fleet.gone = node->stale_next;
         sl_plan_node_free(node);
     }
-    free(planner->node);
-    free(planner->base);
-    free(planner->grown);
-    free(planner->offer);
-    free(planner->news);
+    free(planner->fleet.node);
+    free(planner->fleet.base);
+    free(planner->fleet.grown);
+    free(planner->offers.at);
+    free(planner->news.node);
 }
 
 void sl_planner_free(struct sl_planner *planner)
@@ -95,16 +95,16 @@ void sl_planner_free(struct sl_planner *planner)
          pod = sl_map_next(&planner->pods, &at)) {
         sl_plan_pod_free(planner, pod);
     }
-    while (planner->all_rans.first != NULL) {
-        sl_plan_ran_forget(planner, sl_plan_ran_at(planner->all_rans.first));
+    while (sl_plan_ran_first(planner) != NULL) {
+        sl_plan_ran_forget(planner, sl_plan_ran_first(planner));
     }
     planner->nowhere->refs = 0;
     sl_plan_lane_tidy(planner);
     free_nodes(planner);
     sl_map_free(&planner->pods);
-    sl_map_free(&planner->classes);
-    sl_map_free(&planner->asks);
-    sl_map_free(&planner->rans);
+    sl_map_free(&planner->asks.classes);
+    sl_map_free(&planner->asks.by_key);
+    sl_map_free(&planner->rans.by_uid);
     sl_map_free(&planner->spaces);
     free(planner->scratch.heap);
     free(planner->scratch.bid);
@@ -122,17 +122,8 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
     if (check_config(config, err) < 0) {
         return -1;
     }
-    size_t at = 0;
-    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
-         pod = sl_map_next(&planner->pods, &at)) {
-        if (planner->order != NULL && pod->nomination == NULL) {
-            planner->order->settle(planner, pod, SL_PLAN_LEAVES);
-        }
-        pod->queued = false;
-    }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        lane->n_queue = 0;
-        sl_plan_reserve_end(planner, lane);
+        sl_plan_empty(planner, lane, true);
     }
     bool other = config->order.kind != planner->config.order.kind ||
                  memcmp(&config->promise, &planner->config.promise, sizeof(config->promise)) != 0;
@@ -145,14 +136,15 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
     if (other && planner->order != NULL) {
         planner->order->begin(planner);
     }
-    at = 0;
+    size_t at = 0;
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
         pod->item = sl_plan_item_of(planner, pod->pod, pod->opened_us);
         sl_plan_settle(planner, pod);
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        bool goes_on = config->preemption && lane->preemptor != NULL && lane->preemptor->queued;
+        bool goes_on =
+            config->preemption && lane->preemptor != NULL && sl_plan_is_queued(lane->preemptor);
         if (!goes_on) { /* nothing is kept for its preemptor any more */
             sl_plan_preempt_end(planner, lane);
         }

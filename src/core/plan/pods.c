@@ -60,7 +60,6 @@ static int add_pod(struct sl_planner *planner, struct sl_pod *pod, struct sl_err
     fresh->ready_us = pod->created_us;
     fresh->since_us = planner->now_us;
     fresh->named = pod->gate == SL_GATE_NONE && pod->nominated != NULL;
-    planner->stats.waiting[fresh->state]++;
     sl_plan_settle(planner, fresh);
     return 0;
 lacking:
@@ -168,12 +167,16 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
     if (!class_join(planner, pod, &class)) {
         return sl_error_nomem(err);
     }
-    known->broken = known->broken || (known->nomination != NULL && class != known->class);
+    struct sl_plan_nomination *nomination = known->nomination;
+    if (nomination != NULL && class != known->class) {
+        nomination->broken = true;
+    }
+    bool broken = nomination != NULL && nomination->broken;
     bool moves = class == NULL || class->ask->lane[0] != sl_plan_lane_of(known);
-    if (known->queued || (known->broken && moves)) {
+    if (sl_plan_is_queued(known) || (broken && moves)) {
         leave_lane(planner, known);
     }
-    sl_plan_touch(planner, known->broken ? SL_PLAN_RUN : 0);
+    sl_plan_touch(planner, broken ? SL_PLAN_RUN : 0);
     struct sl_plan_class *old = known->class;
     known->class = class;
     if (!same_after(known->pod, pod)) {
@@ -182,8 +185,7 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
     swap_pod(planner, known, pod);
     known->item = sl_plan_item_of(planner, pod, known->opened_us);
     pardon_pod(planner, known);
-    known->told = SL_HOLD_NONE;
-    sl_plan_enlist(known, NULL);
+    sl_plan_take_out(planner, known);
     sl_plan_settle(planner, known);
     class_part(planner, old);
     return 0;
@@ -216,7 +218,6 @@ void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t no
     }
     sl_plan_depart(planner, pod);
     sl_plan_drain_expire(planner, pod);
-    planner->stats.waiting[pod->state]--;
     sl_map_remove(&planner->pods, uid.s, uid.len);
     if (pod->elsewhere && planner->order != NULL) {
         planner->order->adopt(planner, pod->pod);
@@ -272,7 +273,7 @@ void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t no
     if (pod == NULL || pod->nomination == NULL) {
         return;
     }
-    struct sl_plan_node *node = pod->node;
+    struct sl_plan_node *node = pod->nomination->node;
     bool again = pod->bad_node != NULL && sl_plan_is_barred(planner, pod);
     sl_node_unref(pod->bad_node);
     pod->bad_node = sl_node_ref(node->node);
@@ -323,20 +324,14 @@ void sl_planner_nominated(const struct sl_planner *planner,
                                         int64_t nominated_us),
                           void *context)
 {
-    for (const struct sl_plan_pod *pod = sl_plan_listed(planner->nominations.first); pod != NULL;
-         pod = sl_plan_listed(pod->listed.next)) {
-        visit(context, pod->pod, pod->nominated_us);
+    for (const struct sl_plan_pod *pod = sl_plan_pod_first(planner, SL_STAND_NOMINATED);
+         pod != NULL; pod = sl_plan_pod_next(pod)) {
+        visit(context, pod->pod, pod->nomination->since_us);
     }
 }
 
 int64_t sl_planner_nominated_at(const struct sl_planner *planner, struct sl_str uid)
 {
     const struct sl_plan_pod *pod = sl_plan_find(planner, uid);
-    return pod != NULL && pod->nomination != NULL ? pod->nominated_us : 0;
-}
-
-bool sl_planner_waits_beside(const struct sl_planner *planner, const char *namespace)
-{
-    bool here = sl_map_get(&planner->spaces, namespace, strlen(namespace)) != NULL;
-    return planner->spaces.len > (here ? 1 : 0);
+    return pod != NULL && pod->nomination != NULL ? pod->nomination->since_us : 0;
 }

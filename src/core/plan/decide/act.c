@@ -22,8 +22,8 @@ bool sl_plan_act_nominate(struct sl_plan_run *run, struct sl_plan_pod *pod,
     const struct sl_plan_action action = {
         .kind = SL_PLAN_NOMINATE,
         .pod = pod->pod,
-        .node = pod->nomination->node,
-        .assignment = pod->nomination->assignment,
+        .node = pod->nomination->pod->node,
+        .assignment = pod->nomination->pod->assignment,
         .backfilled = backfilled,
     };
     sl_plan_tell(run, &action);

@@ -1,6 +1,7 @@
 /* The order bounded: tells each lane's promise what happens and asks it which pod may start. A pod
  * of several resources belongs to the lane of its first. */
 #include "core/plan/decide/decide.h"
+#include "util/check.h"
 
 #include <stdlib.h>
 
@@ -97,7 +98,7 @@ static void bounded_adopt(struct sl_planner *planner, const struct sl_pod *pod)
         pod->n_items == 0 ? NULL : sl_plan_lane_find(planner, pod->items[0].key);
     struct sl_promise *promise = sl_plan_bounded_promise(lane);
     if (promise == NULL || pod->uid[0] == '\0' ||
-        sl_map_get(&planner->pods, pod->uid, strlen(pod->uid)) != NULL) {
+        sl_plan_find(planner, sl_str_of(pod->uid)) != NULL) {
         return;
     }
     int64_t started_us = sl_plan_start(planner, pod);
@@ -161,8 +162,8 @@ static size_t split_nodes(const struct sl_planner *planner, const struct sl_plan
                           struct sl_promise_node *out)
 {
     size_t n = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        n = split_node(lane, planner->node[i], out, n);
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        n = split_node(lane, sl_plan_node_at(planner, i), out, n);
     }
     return n;
 }
@@ -212,8 +213,8 @@ static struct sl_promise *promise_get(struct sl_planner *planner, struct sl_plan
     }
     lane->account = account;
     bounded_capacity(planner);
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        const struct sl_view *view = planner->node[i]->base;
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        const struct sl_view *view = sl_plan_node_at(planner, i)->base;
         for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
             bounded_adopt(planner, view->resident[r].pod);
         }
@@ -272,7 +273,7 @@ static void start(struct sl_planner *planner, struct sl_plan_pod *pod)
         struct sl_promise *promise = sl_plan_bounded_promise(sl_plan_lane_of(pod));
         pod->account->stand = RUNNING;
         (void)sl_promise_start(promise, pod->account->id, planner->now_us, NULL);
-        sl_promise_place(promise, pod->account->id, key_of(pod->node->node->name));
+        sl_promise_place(promise, pod->account->id, key_of(pod->nomination->node->node->name));
     } else if (!stands(pod, RUNNING)) {
         leave(planner, pod);
     }
@@ -292,15 +293,14 @@ static void unstart(struct sl_planner *planner, struct sl_plan_pod *pod)
     }
 }
 
-static void bounded_settle(struct sl_planner *planner, struct sl_plan_pod *pod,
-                           enum sl_plan_stand stand)
+static void bounded_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
-    if (stand == SL_PLAN_STARTS) {
+    if (pod->stand == SL_STAND_NOMINATED) {
         start(planner, pod);
         return;
     }
     unstart(planner, pod);
-    if (stand == SL_PLAN_WAITS) {
+    if (sl_plan_is_queued(pod) && !pod->class->ask->never && !sl_plan_may_not_come(pod)) {
         arrive(planner, pod);
     } else {
         leave(planner, pod);
@@ -461,11 +461,11 @@ bool sl_plan_bounded_spares(const struct sl_planner *planner, const struct sl_pl
 {
     struct sl_promise_idle idle[IDLE_MAX];
     size_t n = 0;
-    if (lane->account == NULL || planner->n_drains > IDLE_MAX) {
+    if (lane->account == NULL || sl_plan_drains_count(planner) > IDLE_MAX) {
         return lane->account == NULL;
     }
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        const struct sl_plan_node *node = planner->node[i];
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        const struct sl_plan_node *node = sl_plan_node_at(planner, i);
         if (node->drain_us > planner->now_us && lane->node_free[i] > 0 &&
             sl_plan_drains(node, lane->key)) {
             idle[n++] = (struct sl_promise_idle){key_of(node->node->name), lane->node_free[i],
@@ -492,7 +492,7 @@ size_t sl_plan_bounded_urgent(const struct sl_planner *planner, const struct sl_
     size_t known = 0;
     for (size_t i = 0; i < n; i++) {
         out[known] = pod_of(planner, ids[i]);
-        known += out[known] != NULL && out[known]->queued;
+        known += out[known] != NULL && sl_plan_is_queued(out[known]);
     }
     return known;
 }
@@ -558,8 +558,8 @@ static void bounded_end(struct sl_planner *planner)
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         forget(lane);
     }
-    for (struct sl_plan_ran *ran = sl_plan_ran_at(planner->all_rans.first); ran != NULL;
-         ran = sl_plan_ran_at(ran->all.next)) {
+    for (struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
         free(ran->account);
         ran->account = NULL;
     }
@@ -582,6 +582,44 @@ static void bounded_begin(struct sl_planner *planner)
         }
     }
     tell_all(planner);
+}
+
+static size_t audit_record(const struct sl_planner *planner,
+                           const struct sl_plan_account_pod *record)
+{
+    SL_CHECK(sl_map_get(&planner->account.ids, (const char *)&record->id, sizeof(record->id)) ==
+             record);
+    return 1;
+}
+
+void sl_plan_bounded_audit(const struct sl_planner *planner)
+{
+    size_t n[RUNNING + 1] = {0};
+    size_t at = 0;
+    uint64_t waiting = 0;
+    uint64_t running = 0;
+    for (const struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        const struct sl_plan_account_pod *record = pod->account;
+        if (record != NULL) {
+            bool told = record->stand == WAITING || record->stand == RUNNING;
+            SL_CHECK(record->pod == pod);
+            SL_CHECK((record->stand == RUNNING) == (pod->nomination != NULL));
+            n[record->stand] += told ? audit_record(planner, record) : 1;
+        }
+    }
+    for (const struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
+        n[RUNNING] += ran->account == NULL ? 0 : audit_record(planner, ran->account);
+    }
+    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        const struct sl_promise *promise = sl_plan_bounded_promise(lane);
+        waiting += promise == NULL ? 0 : sl_promise_waiting(promise);
+        running += promise == NULL ? 0 : sl_promise_running(promise);
+    }
+    SL_CHECK(n[COMING] == planner->account.n_coming && n[ASIDE] == planner->account.n_aside);
+    SL_CHECK(n[WAITING] == waiting && n[RUNNING] == running);
+    SL_CHECK(n[WAITING] + n[RUNNING] == planner->account.ids.len);
 }
 
 const struct sl_plan_order sl_plan_bounded = {

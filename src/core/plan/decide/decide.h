@@ -48,6 +48,9 @@ void sl_plan_bounded_set_aside(struct sl_planner *planner, struct sl_plan_pod *p
 /* Do all pods of the lane start in time though drained nodes' free units idle? */
 bool sl_plan_bounded_spares(const struct sl_planner *planner, const struct sl_plan_lane *lane);
 
+/* Checks that records, counts and promises agree (util/check.h). */
+void sl_plan_bounded_audit(const struct sl_planner *planner);
+
 /* ---- drained.c ---- */
 
 /* When the pod may start on the node at the earliest, from at_us on, in spite of a drain. */

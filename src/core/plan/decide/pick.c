@@ -95,7 +95,7 @@ static void descend_tree(struct search *search, const struct sl_plan_lane *lane,
                          int64_t count, uint64_t since)
 {
     search->run->planner->looked++;
-    if (lane->tree[at] < count || search->run->planner->grown[at] <= since ||
+    if (lane->tree[at] < count || !sl_plan_has_grown(search->run->planner, at, since) ||
         search->run->checks == 0) {
         return;
     }
@@ -104,7 +104,7 @@ static void descend_tree(struct search *search, const struct sl_plan_lane *lane,
         descend_tree(search, lane, 2 * at + 1, count, since);
         return;
     }
-    consider_node(search, search->run->planner->node[at - lane->leaves]);
+    consider_node(search, sl_plan_node_at(search->run->planner, at - lane->leaves));
 }
 
 /* Why the pod is held, if that is known without a look at nodes; SL_HOLD_NONE: it is not. */

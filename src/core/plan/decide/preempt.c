@@ -9,7 +9,7 @@
 /* kube-scheduler cannot preempt a nomination, which it does not see. */
 static bool is_nomination(const struct sl_planner *planner, const struct sl_pod *pod)
 {
-    return sl_map_get(&planner->pods, pod->uid, strlen(pod->uid)) != NULL;
+    return sl_plan_find(planner, sl_str_of(pod->uid)) != NULL;
 }
 
 static bool fits_without_lower(struct sl_plan_run *run, const struct sl_plan_node *node,
@@ -45,8 +45,8 @@ static bool could_preempt(struct sl_plan_run *run, const struct sl_plan_pod *pod
         return false;
     }
     sl_plan_charge(run, pod->space);
-    for (size_t i = 0; i < run->planner->n_nodes && !could; i++) {
-        const struct sl_plan_node *node = run->planner->node[i];
+    for (size_t i = 0; i < sl_plan_nodes(run->planner) && !could; i++) {
+        const struct sl_plan_node *node = sl_plan_node_at(run->planner, i);
         could = node->least_priority < pod->item.priority && fits_without_lower(run, node, pod);
     }
     sl_plan_charge(run, NULL);
@@ -101,7 +101,7 @@ void sl_plan_preempt_note(struct sl_planner *planner, struct sl_plan_pod *pod,
                           const struct sl_pod *next)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    if (pod->queued && lane->preemptor == NULL && pod->released && pod->preemptive &&
+    if (sl_plan_is_queued(pod) && lane->preemptor == NULL && pod->released && pod->preemptive &&
         next->nominated != NULL) { /* the node is named after the wait for it ended */
         watch_preemptor(planner, lane, pod);
     }

@@ -33,8 +33,10 @@ static size_t collect_bids(struct sl_plan_run *run, const struct sl_plan_pod *po
 {
     struct sl_planner *planner = run->planner;
     size_t n = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        int64_t at_us = planner->node[i] == but ? INT64_MAX : bid_of(run, planner->node[i], pod);
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        int64_t at_us = sl_plan_node_at(planner, i) == but
+                            ? INT64_MAX
+                            : bid_of(run, sl_plan_node_at(planner, i), pod);
         if (at_us < INT64_MAX) {
             planner->scratch.bid[n] = (struct sl_plan_bid){at_us, (uint32_t)i};
             n++;
@@ -52,7 +54,7 @@ static bool find_earliest(struct sl_plan_run *run, const struct sl_plan_pod *pod
     struct sl_planner *planner = run->planner;
     struct sl_assignment assignment;
     bool found = false;
-    if (sl_vec_reserve(&planner->scratch.bid, &planner->scratch.bid_cap, planner->n_nodes,
+    if (sl_vec_reserve(&planner->scratch.bid, &planner->scratch.bid_cap, sl_plan_nodes(planner),
                        sizeof(*planner->scratch.bid)) < 0) {
         run->lacking = true;
         return false;
@@ -60,7 +62,7 @@ static bool find_earliest(struct sl_plan_run *run, const struct sl_plan_pod *pod
     size_t n = collect_bids(run, pod, but);
     for (unsigned tries = 0; n > 0 && tries < SL_PLAN_EXACT_MAX; tries++) {
         struct sl_plan_bid bid = planner->scratch.bid[0];
-        struct sl_plan_node *node = planner->node[bid.node];
+        struct sl_plan_node *node = sl_plan_node_at(planner, bid.node);
         if (bid.at_us > limit ||
             (found && (bid.at_us > out->at_us ||
                        (bid.at_us == out->at_us && bid.node > out->node->index)))) {

@@ -136,8 +136,8 @@ static void note_least(struct sl_planner *planner)
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         lane->least = INT64_MAX;
     }
-    for (const struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
-         ask = sl_plan_ask_at(ask->all.next)) {
+    for (const struct sl_plan_ask *ask = sl_plan_ask_first(planner); ask != NULL;
+         ask = sl_plan_ask_next(ask)) {
         struct sl_plan_lane *lane = ask->lane[0];
         lane->least = ask->ask.item[0].count < lane->least ? ask->ask.item[0].count : lane->least;
     }
@@ -160,8 +160,7 @@ static size_t begin_walk(struct sl_plan_run *run)
         lane->reserve.active = false;
         lane->reserve.fixed = false;
     }
-    if (planner->other_asks) {
-        planner->other_asks = false;
+    if (sl_plan_asks_changed(planner)) {
         note_least(planner);
     }
     if (planner->names) {

@@ -92,7 +92,7 @@ enum sl_plan_step sl_plan_yield_to_due(struct sl_plan_run *run, struct sl_plan_l
     struct sl_planner *planner = run->planner;
     struct sl_plan_pod *due = sl_plan_bounded_due(planner, lane);
     struct sl_plan_pick pick;
-    if (due == NULL || !due->queued || lane->run.due_tried ||
+    if (due == NULL || !sl_plan_is_queued(due) || lane->run.due_tried ||
         sl_plan_preempt_holds(planner, lane, due)) {
         return SL_PLAN_STEP_HELD;
     }

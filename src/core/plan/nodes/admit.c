@@ -38,7 +38,7 @@ static uint64_t site_of(const struct sl_constraints *constraints, const struct s
  * run, or a search would never come to its end. */
 static size_t weight_of(const struct sl_planner *planner, const struct sl_plan_class *class)
 {
-    const size_t most = SL_PLAN_CHECKS / 4 / (planner->n_nodes + 1);
+    const size_t most = SL_PLAN_CHECKS / 4 / (planner->fleet.n + 1);
     return class->weight < most ? class->weight : most;
 }
 

@@ -34,7 +34,7 @@ static bool same_kind(const struct sl_node *a, const struct sl_node *b)
 /* Replaces the view of the i-th node. */
 static void set_base(struct sl_planner *planner, size_t i, const struct sl_view *view)
 {
-    struct sl_plan_node *node = planner->node[i];
+    struct sl_plan_node *node = planner->fleet.node[i];
     if (!same_kind(node->node, view->node) || node->base == NULL ||
         node->base->withheld != view->withheld) {
         sl_plan_news(planner, node);
@@ -46,7 +46,7 @@ static void set_base(struct sl_planner *planner, size_t i, const struct sl_view 
     node->node = sl_node_ref(view->node);
     sl_node_unref(old);
     node->base = view;
-    planner->base[i] = view;
+    planner->fleet.base[i] = view;
     sl_plan_node_stale(planner, node, false);
 }
 
@@ -54,10 +54,10 @@ static void set_base(struct sl_planner *planner, size_t i, const struct sl_view 
 
 static bool same_set(const struct sl_planner *planner, const struct sl_view *const *view, size_t n)
 {
-    bool same = planner->n_nodes == n;
+    bool same = planner->fleet.n == n;
     for (size_t i = 0; same && i < n; i++) {
-        same = planner->base[i] == view[i] ||
-               strcmp(planner->node[i]->node->name, view[i]->node->name) == 0;
+        same = planner->fleet.base[i] == view[i] ||
+               strcmp(planner->fleet.node[i]->node->name, view[i]->node->name) == 0;
     }
     return same;
 }
@@ -73,8 +73,8 @@ static void drop_node(struct sl_planner *planner, struct sl_plan_node *node)
         sl_plan_node_free(node);
         return;
     }
-    node->stale_next = planner->gone;
-    planner->gone = node;
+    node->stale_next = planner->fleet.gone;
+    planner->fleet.gone = node;
 }
 
 /* Writes the nodes of the new list: moves known ones over, makes others. False: out of memory,
@@ -85,15 +85,15 @@ static bool match_nodes(const struct sl_planner *planner, const struct sl_view *
     size_t old = 0;
     for (size_t i = 0; i < n; i++) {
         int order = 1;
-        while (old < planner->n_nodes) {
-            order = strcmp(planner->node[old]->node->name, view[i]->node->name);
+        while (old < planner->fleet.n) {
+            order = strcmp(planner->fleet.node[old]->node->name, view[i]->node->name);
             if (order >= 0) {
                 break;
             }
             old++;
         }
-        bool known = old < planner->n_nodes && order == 0;
-        out[i] = known ? planner->node[old] : sl_plan_node_new(view[i]);
+        bool known = old < planner->fleet.n && order == 0;
+        out[i] = known ? planner->fleet.node[old] : sl_plan_node_new(view[i]);
         fresh[i] = !known;
         old += known;
         if (out[i] == NULL) {
@@ -115,9 +115,9 @@ static void forget_places(struct sl_planner *planner)
         sl_plan_reserve_end(planner, lane);
         lane->leaves = 0;
     }
-    while (planner->stale != NULL) {
-        struct sl_plan_node *node = planner->stale;
-        planner->stale = node->stale_next;
+    while (planner->fleet.stale != NULL) {
+        struct sl_plan_node *node = planner->fleet.stale;
+        planner->fleet.stale = node->stale_next;
         node->stale = false;
     }
 }
@@ -138,28 +138,26 @@ static bool replace_nodes(struct sl_planner *planner, const struct sl_view *cons
         return false;
     }
     forget_places(planner);
-    sl_plan_news_end(planner);
     sl_plan_offer_reset(planner);
     size_t kept = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
+    for (size_t i = 0; i < planner->fleet.n; i++) {
         while (kept < n && (fresh[kept] || node[kept]->index < i)) {
             kept++;
         }
-        if (kept == n || node[kept] != planner->node[i]) {
-            drop_node(planner, planner->node[i]);
+        if (kept == n || node[kept] != planner->fleet.node[i]) {
+            drop_node(planner, planner->fleet.node[i]);
         }
     }
-    free(planner->node);
-    free(planner->base);
-    free(planner->grown);
+    free(planner->fleet.node);
+    free(planner->fleet.base);
+    free(planner->fleet.grown);
     free(fresh);
-    planner->grown = grown;
-    planner->grown_leaves = leaves;
-    planner->node = node;
-    planner->base = base;
-    planner->n_nodes = n;
-    planner->set_seq = planner->seq.kinds; /* older judgements count no more */
-    sl_plan_touch(planner, SL_PLAN_KINDS);
+    planner->fleet.grown = grown;
+    planner->fleet.leaves = leaves;
+    planner->fleet.node = node;
+    planner->fleet.base = base;
+    planner->fleet.n = n;
+    sl_plan_news_set(planner);
     for (size_t i = 0; i < n; i++) {
         node[i]->index = (uint32_t)i;
         base[i] = node[i]->base;
@@ -177,11 +175,11 @@ int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *
     sl_plan_advance(planner, now_us);
     if (!planner->ready || !same_set(planner, view, n)) {
         if (!replace_nodes(planner, view, n)) {
-            for (size_t i = 0; i < planner->n_nodes; i++) {
-                sl_plan_ran_diff(planner, planner->node[i]->base, NULL);
-                planner->node[i]->base = NULL;
-                planner->node[i]->view = NULL; /* may be the view that is borrowed no more */
-                planner->base[i] = NULL;
+            for (size_t i = 0; i < planner->fleet.n; i++) {
+                sl_plan_ran_diff(planner, planner->fleet.node[i]->base, NULL);
+                planner->fleet.node[i]->base = NULL;
+                planner->fleet.node[i]->view = NULL; /* may be the view that is borrowed no more */
+                planner->fleet.base[i] = NULL;
             }
             planner->ready = false;
             return sl_error_nomem(err);
@@ -191,13 +189,16 @@ int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *
     uint64_t seq = planner->seq.kinds;
     planner->ready = true;
     for (size_t i = 0; i < n; i++) {
-        if (planner->base[i] != view[i]) {
+        if (planner->fleet.base[i] != view[i]) {
             set_base(planner, i, view[i]);
             changed = true;
         }
     }
     if (planner->seq.kinds != seq) {
         sl_plan_offer_renew(planner);
+        for (size_t i = 0; i < n; i++) {
+            sl_plan_offer_add(planner, view[i]->node);
+        }
     }
     sl_plan_touch(planner, changed ? SL_PLAN_NODES : 0);
     sl_plan_ran_check(planner);

@@ -12,9 +12,14 @@ void sl_plan_drain_end(struct sl_planner *planner, struct sl_plan_node *node)
     node->drain_for->drain_text = NULL;
     node->drain_us = 0;
     node->drain_for = NULL;
-    planner->n_drains--;
+    planner->fleet.n_drains--;
     sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
     sl_plan_node_grown(planner, node);
+}
+
+size_t sl_plan_drains_count(const struct sl_planner *planner)
+{
+    return planner->fleet.n_drains;
 }
 
 bool sl_plan_drains(const struct sl_plan_node *node, uint64_t key)
@@ -56,7 +61,7 @@ void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_
             memcpy(known->drain_key, key, n * sizeof(*key));
             known->n_drain_keys = n;
         }
-        planner->n_drains++;
+        planner->fleet.n_drains++;
         sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
     }
 }
@@ -78,8 +83,8 @@ void sl_planner_set_drain_text(struct sl_planner *planner, const char *node, con
 
 void sl_plan_drain_expire(struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    for (size_t i = 0; i < planner->n_nodes && planner->n_drains > 0; i++) {
-        struct sl_plan_node *node = planner->node[i];
+    for (size_t i = 0; i < planner->fleet.n && planner->fleet.n_drains > 0; i++) {
+        struct sl_plan_node *node = planner->fleet.node[i];
         if (node->drain_us > 0 &&
             (node->drain_us <= planner->now_us || (pod != NULL && node->drain_for == pod))) {
             sl_plan_drain_end(planner, node);
@@ -90,8 +95,8 @@ void sl_plan_drain_expire(struct sl_planner *planner, const struct sl_plan_pod *
 int64_t sl_plan_drain_wake(const struct sl_planner *planner)
 {
     int64_t wake = INT64_MAX;
-    for (size_t i = 0; i < planner->n_nodes && planner->n_drains > 0; i++) {
-        int64_t at_us = planner->node[i]->drain_us;
+    for (size_t i = 0; i < planner->fleet.n && planner->fleet.n_drains > 0; i++) {
+        int64_t at_us = planner->fleet.node[i]->drain_us;
         wake = at_us > 0 && at_us < wake ? at_us : wake;
     }
     return wake;

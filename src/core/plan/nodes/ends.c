@@ -9,9 +9,9 @@ int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod
     if (pod->started_us > 0) {
         return pod->started_us;
     }
-    const struct sl_plan_pod *waiting = sl_map_get(&planner->pods, pod->uid, strlen(pod->uid));
+    const struct sl_plan_pod *waiting = sl_plan_find(planner, sl_str_of(pod->uid));
     if (waiting != NULL && waiting->nomination != NULL) {
-        return waiting->nominated_us;
+        return waiting->nomination->since_us;
     }
     const struct sl_plan_ran *ran = sl_plan_ran_find(planner, pod->uid);
     return ran != NULL ? ran->nominated_us : pod->created_us;
@@ -142,8 +142,8 @@ bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane,
         usual ? usual_end : expected_end;
     bool whole = true;
     planner->scratch.supply.n = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        const struct sl_plan_node *node = planner->node[i];
+    for (size_t i = 0; i < planner->fleet.n; i++) {
+        const struct sl_plan_node *node = planner->fleet.node[i];
         const struct sl_view *view = node->base;
         if (view == NULL || sl_view_pool(view, lane->key) < 0) {
             continue;
@@ -153,10 +153,10 @@ bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane,
             whole = supply_add(planner, lane, pod, end(planner, pod, sl_plan_start(planner, pod)));
         }
         for (const struct sl_plan_pod *pod = node->nominations; pod != NULL && whole;
-             pod = pod->node_next) {
-            whole = sl_plan_shows(view, pod->nomination) ||
-                    supply_add(planner, lane, pod->nomination,
-                               end(planner, pod->pod, pod->nominated_us));
+             pod = pod->nomination->next) {
+            whole = sl_plan_shows(view, pod->nomination->pod) ||
+                    supply_add(planner, lane, pod->nomination->pod,
+                               end(planner, pod->pod, pod->nomination->since_us));
         }
     }
     return whole;

@@ -5,7 +5,8 @@ static bool could_take(struct sl_planner *planner, size_t node, const struct sl_
 {
     struct sl_verdict verdict;
     planner->judged++;
-    return sl_fit(planner->node[node]->base, ask, &verdict) || !sl_reason_is_never(verdict.reason);
+    return sl_fit(planner->fleet.node[node]->base, ask, &verdict) ||
+           !sl_reason_is_never(verdict.reason);
 }
 
 static bool is_hopeless(const struct sl_planner *planner, const struct sl_ask *ask)
@@ -19,7 +20,7 @@ static bool is_hopeless(const struct sl_planner *planner, const struct sl_ask *a
 
 static bool find_taker(struct sl_planner *planner, struct sl_plan_ask *ask)
 {
-    for (size_t i = 0; i < planner->n_nodes; i++) {
+    for (size_t i = 0; i < planner->fleet.n; i++) {
         if (could_take(planner, i, &ask->ask)) {
             ask->taker = (uint32_t)i;
             return true;
@@ -31,12 +32,12 @@ static bool find_taker(struct sl_planner *planner, struct sl_plan_ask *ask)
 /* Only changed nodes can change the answer. */
 static bool find_again(struct sl_planner *planner, struct sl_plan_ask *ask)
 {
-    if (ask->taken && !planner->node[ask->taker]->news) {
+    if (ask->taken && !planner->fleet.node[ask->taker]->news) {
         return true;
     }
-    for (size_t i = 0; i < planner->n_news; i++) {
-        if (could_take(planner, planner->news[i], &ask->ask)) {
-            ask->taker = planner->news[i];
+    for (size_t i = 0; i < planner->news.n; i++) {
+        if (could_take(planner, planner->news.node[i], &ask->ask)) {
+            ask->taker = planner->news.node[i];
             return true;
         }
     }
@@ -50,7 +51,7 @@ static bool is_by_dra(const struct sl_planner *planner, const struct sl_ask *ask
     bool any = false;
     for (unsigned i = 0; i < ask->n; i++) {
         bool offered = sl_plan_offer_now(planner, ask->item[i].key) > 0;
-        if (!offered && !sl_dra_offers(&planner->dra, ask->item[i].key)) {
+        if (!offered && !sl_dra_offers(&planner->news.dra, ask->item[i].key)) {
             return false;
         }
         any = any || !offered;
@@ -60,21 +61,21 @@ static bool is_by_dra(const struct sl_planner *planner, const struct sl_ask *ask
 
 void sl_planner_set_dra(struct sl_planner *planner, const struct sl_dra *dra)
 {
-    if (!sl_dra_same(&planner->dra, dra)) {
-        planner->dra = *dra;
+    if (!sl_dra_same(&planner->news.dra, dra)) {
+        planner->news.dra = *dra;
         sl_plan_touch(planner, SL_PLAN_KINDS | SL_PLAN_RUN);
     }
 }
 
 void sl_plan_judge(struct sl_planner *planner, struct sl_plan_ask *ask)
 {
-    bool known = ask->never_seq > planner->set_seq && !planner->all_news;
-    bool never = planner->n_nodes > 0;
+    bool known = ask->never_seq > planner->news.set && !planner->news.all;
+    bool never = planner->fleet.n > 0;
     if (never && !is_hopeless(planner, &ask->ask)) {
         never = known ? !find_again(planner, ask) : !find_taker(planner, ask);
     }
     ask->taken = !never;
-    ask->by_dra = planner->n_nodes > 0 && is_by_dra(planner, &ask->ask);
+    ask->by_dra = planner->fleet.n > 0 && is_by_dra(planner, &ask->ask);
     ask->never = never || ask->by_dra;
     ask->never_seq = planner->seq.kinds;
 }
@@ -86,37 +87,44 @@ void sl_plan_news(struct sl_planner *planner, struct sl_plan_node *node)
         return;
     }
     node->news = true;
-    if (sl_vec_reserve(&planner->news, &planner->news_cap, planner->n_news + 1,
-                       sizeof(*planner->news)) < 0) {
-        planner->all_news = true;
+    if (sl_vec_reserve(&planner->news.node, &planner->news.cap, planner->news.n + 1,
+                       sizeof(*planner->news.node)) < 0) {
+        planner->news.all = true;
         return;
     }
-    planner->news[planner->n_news] = node->index;
-    planner->n_news++;
+    planner->news.node[planner->news.n] = node->index;
+    planner->news.n++;
 }
 
-void sl_plan_news_end(struct sl_planner *planner)
+static void news_end(struct sl_planner *planner)
 {
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        planner->node[i]->news = false;
+    for (size_t i = 0; i < planner->fleet.n; i++) {
+        planner->fleet.node[i]->news = false;
     }
-    planner->n_news = 0;
-    planner->all_news = false;
+    planner->news.n = 0;
+    planner->news.all = false;
+}
+
+void sl_plan_news_set(struct sl_planner *planner)
+{
+    news_end(planner);
+    planner->news.set = planner->seq.kinds;
+    sl_plan_touch(planner, SL_PLAN_KINDS);
 }
 
 void sl_plan_judge_all(struct sl_planner *planner, bool changed)
 {
-    if (planner->settled_seq != planner->seq.kinds) {
-        for (struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
-             ask = sl_plan_ask_at(ask->all.next)) {
+    if (planner->news.settled != planner->seq.kinds) {
+        for (struct sl_plan_ask *ask = sl_plan_ask_first(planner); ask != NULL;
+             ask = sl_plan_ask_next(ask)) {
             if (ask->never_seq != planner->seq.kinds) {
                 sl_plan_judge(planner, ask);
             }
         }
-        planner->settled_seq = planner->seq.kinds;
-        sl_plan_news_end(planner);
-        for (struct sl_plan_pod *pod = sl_plan_listed(planner->expired.first); pod != NULL;
-             pod = sl_plan_listed(pod->listed.next)) {
+        planner->news.settled = planner->seq.kinds;
+        news_end(planner);
+        for (struct sl_plan_pod *pod = sl_plan_pod_first(planner, SL_STAND_RESTING); pod != NULL;
+             pod = sl_plan_pod_next(pod)) {
             pod->retry_us = 0; /* a change of nodes ends time-outs */
         }
         changed = true;

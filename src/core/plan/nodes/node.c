@@ -29,8 +29,8 @@ void sl_plan_node_stale(struct sl_planner *planner, struct sl_plan_node *node, b
     } else if (node->base != NULL) {
         node->stale = true;
         node->shrunk = shrunk;
-        node->stale_next = planner->stale;
-        planner->stale = node;
+        node->stale_next = planner->fleet.stale;
+        planner->fleet.stale = node;
     }
 }
 
@@ -42,10 +42,10 @@ static bool node_is_below(const void *item, const void *key)
 
 struct sl_plan_node *sl_plan_node_find(const struct sl_planner *planner, const char *name)
 {
-    size_t at = sl_lower_bound(planner->node, planner->n_nodes, sizeof(struct sl_plan_node *), name,
-                               node_is_below);
-    bool known = at < planner->n_nodes && strcmp(planner->node[at]->node->name, name) == 0;
-    return known ? planner->node[at] : NULL;
+    size_t at = sl_lower_bound(planner->fleet.node, planner->fleet.n, sizeof(struct sl_plan_node *),
+                               name, node_is_below);
+    bool known = at < planner->fleet.n && strcmp(planner->fleet.node[at]->node->name, name) == 0;
+    return known ? planner->fleet.node[at] : NULL;
 }
 
 uint32_t sl_plan_leaves_for(size_t n)
@@ -59,8 +59,8 @@ uint32_t sl_plan_leaves_for(size_t n)
 
 void sl_plan_set_grown(struct sl_planner *planner, const struct sl_plan_node *node)
 {
-    uint64_t *tree = planner->grown;
-    for (uint32_t at = planner->grown_leaves + node->index; at > 0 && tree[at] < node->seq;
+    uint64_t *tree = planner->fleet.grown;
+    for (uint32_t at = planner->fleet.leaves + node->index; at > 0 && tree[at] < node->seq;
          at /= 2) {
         tree[at] = node->seq;
     }

@@ -44,6 +44,28 @@ static inline struct sl_plan_ran *sl_plan_ran_at(struct sl_link *at)
     return at == NULL ? NULL : SL_CONTAINER(at, struct sl_plan_ran, all);
 }
 
+static inline struct sl_plan_ran *sl_plan_ran_next(const struct sl_plan_ran *ran)
+{
+    return sl_plan_ran_at(ran->all.next);
+}
+
+static inline size_t sl_plan_nodes(const struct sl_planner *planner)
+{
+    return planner->fleet.n;
+}
+
+/* The i-th by name. */
+static inline struct sl_plan_node *sl_plan_node_at(const struct sl_planner *planner, size_t i)
+{
+    return planner->fleet.node[i];
+}
+
+/* Has a node below that point of the lanes' trees gained room since that seq? */
+static inline bool sl_plan_has_grown(const struct sl_planner *planner, uint32_t at, uint64_t since)
+{
+    return planner->fleet.grown[at] > since;
+}
+
 /* ---- node.c ---- */
 
 struct sl_plan_node *sl_plan_node_new(const struct sl_view *base);
@@ -74,6 +96,7 @@ void sl_plan_node_take(struct sl_planner *planner, struct sl_plan_node *node, st
 
 /* Makes a record of a running pod. NULL: out of memory. */
 struct sl_plan_ran *sl_plan_ran_new(struct sl_planner *planner, const char *uid);
+struct sl_plan_ran *sl_plan_ran_first(const struct sl_planner *planner);
 struct sl_plan_ran *sl_plan_ran_find(const struct sl_planner *planner, const char *uid);
 void sl_plan_ran_forget(struct sl_planner *planner, struct sl_plan_ran *ran);
 /* Remembers a nominated pod which no longer waits. */
@@ -102,6 +125,8 @@ bool sl_plan_usual_ends(struct sl_planner *planner, const struct sl_plan_node *n
 bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane, bool usual);
 
 /* ---- drain.c ---- */
+
+size_t sl_plan_drains_count(const struct sl_planner *planner); /* nodes that drain */
 
 /* Is the resource drained there? */
 bool sl_plan_drains(const struct sl_plan_node *node, uint64_t key);
@@ -171,9 +196,13 @@ void sl_plan_judge(struct sl_planner *planner, struct sl_plan_ask *ask);
 void sl_plan_judge_all(struct sl_planner *planner, bool changed);
 /* Notes that the node has changed. */
 void sl_plan_news(struct sl_planner *planner, struct sl_plan_node *node);
-void sl_plan_news_end(struct sl_planner *planner);
+/* Nodes have come or gone: no older judgement counts. */
+void sl_plan_news_set(struct sl_planner *planner);
 
 /* ---- refresh.c ---- */
+
+/* Expires the nominations on nodes that have gone. */
+void sl_plan_expire_gone(struct sl_plan_run *run);
 
 /* Rebuilds views and trees that are out of date; nominations that no longer hold expire. False: out
  * of memory, to be called again. */

@@ -1,6 +1,8 @@
 /* Makes, withdraws and expires nominations. */
 #include "core/plan/nodes/nodes.h"
 
+#include <stdlib.h>
+
 /* Pause between tries of a namespace whose releases are refused: short, as another pod may
  * succeed. */
 static const int64_t doubted_rest_us = SL_SECOND_US;
@@ -18,25 +20,25 @@ bool sl_plan_nominate(struct sl_planner *planner, struct sl_plan_pod *pod,
                       struct sl_plan_node *node, const struct sl_assignment *assignment)
 {
     char text[SL_ASSIGNMENT_TEXT_MAX];
-    struct sl_pod *nomination = sl_pod_bound_to(
+    struct sl_plan_nomination *nomination = calloc(1, sizeof(*nomination));
+    struct sl_pod *copy = sl_pod_bound_to(
         pod->pod, node->node->name, assignment_text(node, pod, assignment, text), SL_POD_PENDING);
-    if (nomination == NULL) {
-        return false;
-    }
-    struct sl_view *own = sl_plan_node_with(planner, node, nomination);
+    struct sl_view *own =
+        nomination == NULL || copy == NULL ? NULL : sl_plan_node_with(planner, node, copy);
     if (own == NULL) {
-        sl_pod_unref(nomination);
+        sl_pod_unref(copy);
+        free(nomination);
         return false;
     }
+    *nomination = (struct sl_plan_nomination){
+        .pod = copy,
+        .node = node,
+        .next = node->nominations,
+        .since_us = planner->now_us,
+        .held_us = planner->now_us,
+    };
     pod->nomination = nomination;
-    pod->nominated_us = planner->now_us;
-    pod->held_us = planner->now_us;
-    pod->heard_us = 0;
-    pod->shown = false;
-    pod->broken = false;
     pod->released = false;
-    pod->node = node;
-    pod->node_next = node->nominations;
     node->nominations = pod;
     if (sl_plan_may_not_come(pod)) {
         sl_plan_retry_of(pod)->pod = pod;
@@ -49,15 +51,15 @@ bool sl_plan_nominate(struct sl_planner *planner, struct sl_plan_pod *pod,
 
 void sl_plan_withdraw(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
-    struct sl_plan_node *node = pod->node;
+    struct sl_plan_nomination *nomination = pod->nomination;
+    struct sl_plan_node *node = nomination->node;
     struct sl_plan_pod **at = &node->nominations;
     while (*at != pod) {
-        at = &(*at)->node_next;
+        at = &(*at)->nomination->next;
     }
-    *at = pod->node_next;
-    pod->node_next = NULL;
-    pod->node = NULL;
-    sl_pod_unref(pod->nomination);
+    *at = nomination->next;
+    sl_pod_unref(nomination->pod);
+    free(nomination);
     pod->nomination = NULL;
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     struct sl_plan_retry *retry = sl_plan_retrying(lane, pod);
@@ -94,7 +96,6 @@ void sl_plan_nomination_end(struct sl_planner *planner, struct sl_plan_pod *pod,
     struct sl_plan_retry *retry = sl_plan_retrying(lane, pod);
     bool excused = !pod->excused && sl_plan_is_doubtful(planner, pod);
     sl_plan_withdraw(planner, pod);
-    pod->broken = false;
     if (retry != NULL && why == SL_HOLD_EXPIRED) {
         bool doubted = retry == &lane->retry[SL_PLAN_RETRY_DOUBTED];
         int64_t rest_us = doubted ? doubted_rest_us : planner->config.hold_us;
@@ -112,7 +113,7 @@ void sl_plan_nomination_end(struct sl_planner *planner, struct sl_plan_pod *pod,
 
 void sl_plan_expire(struct sl_plan_run *run, struct sl_plan_pod *pod, enum sl_hold_reason why)
 {
-    struct sl_pod *nomination = sl_pod_ref(pod->nomination);
+    struct sl_pod *nomination = sl_pod_ref(pod->nomination->pod);
     sl_plan_nomination_end(run->planner, pod, why);
     const struct sl_plan_action action = {.kind = SL_PLAN_EXPIRE,
                                           .pod = pod->pod,

@@ -3,15 +3,20 @@
 
 #include <stdlib.h>
 
+struct sl_plan_ran *sl_plan_ran_first(const struct sl_planner *planner)
+{
+    return sl_plan_ran_at(planner->rans.all.first);
+}
+
 struct sl_plan_ran *sl_plan_ran_find(const struct sl_planner *planner, const char *uid)
 {
-    return sl_map_get(&planner->rans, uid, strlen(uid));
+    return sl_map_get(&planner->rans.by_uid, uid, strlen(uid));
 }
 
 void sl_plan_ran_forget(struct sl_planner *planner, struct sl_plan_ran *ran)
 {
-    sl_map_remove(&planner->rans, ran->uid, ran->uid_len);
-    sl_list_remove(&planner->all_rans, &ran->all);
+    sl_map_remove(&planner->rans.by_uid, ran->uid, ran->uid_len);
+    sl_list_remove(&planner->rans.all, &ran->all);
     free(ran);
 }
 
@@ -24,11 +29,11 @@ struct sl_plan_ran *sl_plan_ran_new(struct sl_planner *planner, const char *uid)
     }
     ran->uid_len = (uint32_t)len;
     memcpy(ran->uid, uid, len + 1);
-    if (sl_map_put(&planner->rans, ran->uid, len, ran, NULL) < 0) {
+    if (sl_map_put(&planner->rans.by_uid, ran->uid, len, ran, NULL) < 0) {
         free(ran);
         return NULL;
     }
-    sl_list_add_first(&planner->all_rans, &ran->all);
+    sl_list_add_first(&planner->rans.all, &ran->all);
     return ran;
 }
 
@@ -46,9 +51,11 @@ void sl_plan_ran_keep(struct sl_planner *planner, struct sl_plan_pod *pod)
     if (ran == NULL) {
         return; /* to the order the pod is gone at once */
     }
-    ran->nominated_us = pod->nominated_us;
-    ran->lane = pod->nomination->items[0].key;
-    ran->seen = pod->node->base != NULL && sl_plan_shows(pod->node->base, pod->nomination);
+    const struct sl_plan_nomination *nomination = pod->nomination;
+    const struct sl_view *base = nomination->node->base;
+    ran->nominated_us = nomination->since_us;
+    ran->lane = nomination->pod->items[0].key;
+    ran->seen = base != NULL && sl_plan_shows(base, nomination->pod);
     if (planner->order != NULL) {
         planner->order->bound(pod, ran);
     }
@@ -65,7 +72,7 @@ static int compare_pods(const struct sl_pod *a, const struct sl_pod *b)
 static void pod_came(struct sl_planner *planner, const struct sl_pod *pod)
 {
     struct sl_plan_ran *ran = sl_plan_ran_find(planner, pod->uid);
-    struct sl_plan_pod *waiting = sl_map_get(&planner->pods, pod->uid, strlen(pod->uid));
+    struct sl_plan_pod *waiting = sl_plan_find(planner, sl_str_of(pod->uid));
     if (ran != NULL) {
         ran->seen = true;
     }
@@ -79,7 +86,7 @@ static void pod_came(struct sl_planner *planner, const struct sl_pod *pod)
 static void pod_went(struct sl_planner *planner, const struct sl_pod *pod)
 {
     struct sl_plan_ran *ran =
-        planner->all_rans.first == NULL ? NULL : sl_plan_ran_find(planner, pod->uid);
+        planner->rans.all.first == NULL ? NULL : sl_plan_ran_find(planner, pod->uid);
     if (ran != NULL) {
         ran_end(planner, ran);
     }
@@ -116,9 +123,8 @@ void sl_plan_ran_diff(struct sl_planner *planner, const struct sl_view *before,
 void sl_plan_ran_check(struct sl_planner *planner)
 {
     struct sl_plan_ran *next = NULL;
-    for (struct sl_plan_ran *ran = sl_plan_ran_at(planner->all_rans.first); ran != NULL;
-         ran = next) {
-        next = sl_plan_ran_at(ran->all.next);
+    for (struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL; ran = next) {
+        next = sl_plan_ran_next(ran);
         if (!ran->seen) {
             ran_end(planner, ran);
         }

@@ -48,10 +48,11 @@ static void check_nominations(struct sl_plan_run *run, struct sl_plan_node *node
     sl_scratch_init(&scratch, node->base);
     struct sl_plan_pod *next = NULL;
     for (struct sl_plan_pod *pod = node->nominations; pod != NULL; pod = next) {
-        next = pod->node_next;
-        pod->shown = sl_plan_shows(node->base, pod->nomination);
-        if (pod->broken || !is_admitted(run, pod, node) ||
-            (!pod->shown && !nomination_holds(&scratch, pod->nomination))) {
+        struct sl_plan_nomination *nomination = pod->nomination;
+        next = nomination->next;
+        nomination->shown = sl_plan_shows(node->base, nomination->pod);
+        if (nomination->broken || !is_admitted(run, pod, node) ||
+            (!nomination->shown && !nomination_holds(&scratch, nomination->pod))) {
             sl_plan_expire(run, pod, SL_HOLD_NO_ROOM);
         }
     }
@@ -60,8 +61,9 @@ static void check_nominations(struct sl_plan_run *run, struct sl_plan_node *node
 static bool hides_a_nomination(const struct sl_plan_node *node)
 {
     bool hidden = false;
-    for (const struct sl_plan_pod *pod = node->nominations; pod != NULL; pod = pod->node_next) {
-        hidden = hidden || !pod->shown;
+    for (const struct sl_plan_pod *pod = node->nominations; pod != NULL;
+         pod = pod->nomination->next) {
+        hidden = hidden || !pod->nomination->shown;
     }
     return hidden;
 }
@@ -84,18 +86,31 @@ static bool freshen_node(struct sl_plan_run *run, struct sl_plan_node *node)
     return true;
 }
 
+void sl_plan_expire_gone(struct sl_plan_run *run)
+{
+    struct sl_plan_fleet *fleet = &run->planner->fleet;
+    while (fleet->gone != NULL) {
+        struct sl_plan_node *node = fleet->gone;
+        while (node->nominations != NULL) {
+            sl_plan_expire(run, node->nominations, SL_HOLD_NO_ROOM);
+        }
+        fleet->gone = node->stale_next;
+        sl_plan_node_free(node);
+    }
+}
+
 bool sl_plan_refresh(struct sl_plan_run *run)
 {
     struct sl_planner *planner = run->planner;
     if (!planner->ready) {
         return true;
     }
-    while (planner->stale != NULL) {
-        struct sl_plan_node *node = planner->stale;
+    while (planner->fleet.stale != NULL) {
+        struct sl_plan_node *node = planner->fleet.stale;
         if (!freshen_node(run, node)) {
             return false;
         }
-        planner->stale = node->stale_next;
+        planner->fleet.stale = node->stale_next;
         node->stale = false;
     }
     bool built = sl_plan_relane(planner);

@@ -37,7 +37,7 @@ void sl_plan_room_set(struct sl_plan_lane *lane, const struct sl_plan_node *node
 
 bool sl_plan_room_build(const struct sl_planner *planner, struct sl_plan_lane *lane)
 {
-    uint32_t leaves = sl_plan_leaves_for(planner->n_nodes);
+    uint32_t leaves = sl_plan_leaves_for(planner->fleet.n);
     int64_t *tree = calloc((size_t)2 * leaves, sizeof(*tree));
     int64_t *units = calloc((size_t)2 * leaves, sizeof(*units));
     if (tree == NULL || units == NULL) {
@@ -53,10 +53,10 @@ bool sl_plan_room_build(const struct sl_planner *planner, struct sl_plan_lane *l
     lane->leaves = leaves;
     lane->free = 0;
     lane->capacity = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
+    for (size_t i = 0; i < planner->fleet.n; i++) {
         uint32_t at = leaves + (uint32_t)i;
-        lane->tree[at] =
-            largest_of(planner->node[i]->view, lane, &lane->node_free[i], &lane->node_capacity[i]);
+        lane->tree[at] = largest_of(planner->fleet.node[i]->view, lane, &lane->node_free[i],
+                                    &lane->node_capacity[i]);
         lane->free += lane->node_free[i];
         lane->capacity += lane->node_capacity[i];
     }

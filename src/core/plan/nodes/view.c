@@ -29,10 +29,10 @@ struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_pl
     }
     struct sl_host_use use = sl_host_use_of(base);
     for (const struct sl_plan_pod *pod = node->nominations; pod != NULL || more != NULL;
-         pod = pod == NULL ? NULL : pod->node_next) {
-        struct sl_pod *nomination = pod == NULL ? more : pod->nomination;
+         pod = pod == NULL ? NULL : pod->nomination->next) {
+        struct sl_pod *nomination = pod == NULL ? more : pod->nomination->pod;
         more = pod == NULL ? NULL : more;
-        if (pod != NULL && pod->shown) {
+        if (pod != NULL && pod->nomination->shown) {
             continue;
         }
         if (sl_vec_reserve(&planner->scratch.pod_list, &planner->scratch.pod_cap, n + 1,

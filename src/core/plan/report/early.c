@@ -29,8 +29,8 @@ static size_t list_times(struct sl_plan_run *run, const struct sl_ask *ask)
 {
     struct sl_planner *planner = run->planner;
     size_t n = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        int64_t at_us = time_on(run, planner->node[i], ask);
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        int64_t at_us = time_on(run, sl_plan_node_at(planner, i), ask);
         if (at_us < INT64_MAX) {
             planner->scratch.bid[n] = (struct sl_plan_bid){at_us, (uint32_t)i};
             n++;
@@ -50,7 +50,8 @@ static int64_t earliest(struct sl_plan_run *run, const struct sl_plan_class *cla
             return planner->scratch.bid[i].at_us;
         }
         sl_plan_spend(run, 1);
-        if (sl_plan_admits(run, class, planner->node[planner->scratch.bid[i].node]->node)) {
+        if (sl_plan_admits(run, class,
+                           sl_plan_node_at(planner, planner->scratch.bid[i].node)->node)) {
             return planner->scratch.bid[i].at_us;
         }
     }
@@ -82,7 +83,8 @@ static void time_classes(struct sl_plan_run *run, struct sl_plan_ask *ask)
     bool listed = false;
     for (struct sl_plan_class *class = ask->early; class != NULL; class = class->early_next) {
         sl_plan_charge(run, class->early_of);
-        bool told = run->checks > run->planner->n_nodes && !sl_plan_is_spent(run, class->early_of);
+        bool told =
+            run->checks > sl_plan_nodes(run->planner) && !sl_plan_is_spent(run, class->early_of);
         if (told && !listed) {
             n = list_times(run, &ask->ask);
             listed = true;
@@ -98,13 +100,13 @@ bool sl_plan_early(struct sl_planner *planner, bool usual)
                               .usual = usual,
                               .search = ++planner->searches,
                               .checks = SL_PLAN_EARLY_CHECKS};
-    if (sl_vec_reserve(&planner->scratch.bid, &planner->scratch.bid_cap, planner->n_nodes,
+    if (sl_vec_reserve(&planner->scratch.bid, &planner->scratch.bid_cap, sl_plan_nodes(planner),
                        sizeof(*planner->scratch.bid)) < 0) {
         return false;
     }
     gather(planner);
-    for (struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
-         ask = sl_plan_ask_at(ask->all.next)) {
+    for (struct sl_plan_ask *ask = sl_plan_ask_first(planner); ask != NULL;
+         ask = sl_plan_ask_next(ask)) {
         time_classes(&run, ask);
     }
     return !run.lacking;

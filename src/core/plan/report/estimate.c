@@ -7,8 +7,8 @@ enum { HOLES = 32 };
 static int64_t capacity_of(const struct sl_planner *planner, uint64_t key)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        const struct sl_view *view = planner->node[i]->base;
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        const struct sl_view *view = sl_plan_node_at(planner, i)->base;
         int pool = view == NULL ? -1 : sl_view_pool(view, key);
         sum = sl_sat_add(sum, pool < 0 ? 0 : view->room[pool].capacity);
     }
@@ -139,7 +139,7 @@ static void keep_usual(struct sl_planner *planner)
 /* By timeouts last: that is what classes and pods keep. */
 int sl_planner_estimate(struct sl_planner *planner, int64_t now_us, struct sl_error *err)
 {
-    bool usual = planner->config.learn_runtime && planner->past != NULL;
+    bool usual = sl_plan_learns(planner);
     sl_plan_advance(planner, now_us);
     bool whole = !usual || lay_all_out(planner, true);
     if (usual) {

@@ -6,7 +6,8 @@ static void set_estimate(const struct sl_planner *planner, const struct sl_plan_
 {
     const struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     int64_t now_us = planner->now_us;
-    bool reserved = pod->queued && lane->reserve.pod == pod && lane->reserve.node != NULL;
+    bool reserved =
+        sl_plan_is_queued(pod) && lane->reserve.pod == pod && lane->reserve.node != NULL;
     bool cut = row->reason == SL_HOLD_CUT;
     if (cut) {
         row->cut_node = pod->cut->node;
@@ -23,7 +24,7 @@ static void set_estimate(const struct sl_planner *planner, const struct sl_plan_
         row->estimate = row->overdue ? SL_ESTIMATE_NONE : SL_ESTIMATE_LAID_OUT;
         row->start_us = row->overdue ? 0 : pod->cut->start_us;
         row->node = pod->cut->node;
-    } else if (pod->queued && pod->start_us > 0 && sl_plan_is_foreseen(planner, pod)) {
+    } else if (sl_plan_is_queued(pod) && pod->start_us > 0 && sl_plan_is_foreseen(planner, pod)) {
         row->estimate = SL_ESTIMATE_LAID_OUT;
         row->start_us = sl_plan_later(pod->start_us, now_us);
         bool sooner = row->latest_start_us > now_us && row->latest_start_us < row->start_us;
@@ -39,8 +40,8 @@ static void set_usual(const struct sl_planner *planner, const struct sl_plan_pod
     row->usual_us = sl_plan_usual(planner, pod->pod);
     bool waits = row->estimate == SL_ESTIMATE_RESERVED || row->estimate == SL_ESTIMATE_LAID_OUT;
     int64_t start_us = sl_plan_later(pod->usual_start_us, planner->now_us);
-    bool known = waits && pod->queued && pod->usual_start_us > 0 && planner->past != NULL &&
-                 planner->config.learn_runtime && row->reason != SL_HOLD_CUT;
+    bool known = waits && sl_plan_is_queued(pod) && pod->usual_start_us > 0 &&
+                 sl_plan_learns(planner) && row->reason != SL_HOLD_CUT;
     row->usual_start_us = known && start_us < row->start_us ? start_us : 0;
 }
 
@@ -81,7 +82,7 @@ static const char *why_of(const struct sl_planner *planner, const struct sl_plan
     if (reason == SL_HOLD_CUT) {
         return pod->cut->text;
     }
-    if (lacks_room(reason) && pod->drain_text == NULL && pod->queued &&
+    if (lacks_room(reason) && pod->drain_text == NULL && sl_plan_is_queued(pod) &&
         lacks_service(planner, &pod->class->ask->ask)) {
         return service_text;
     }
@@ -97,7 +98,7 @@ static enum sl_hold_reason reason_of(const struct sl_planner *planner,
                                      const struct sl_plan_pod *pod)
 {
     enum sl_hold_reason reason = sl_plan_reason(planner, pod);
-    return pod->cut != NULL && pod->queued && lacks_room(reason) ? SL_HOLD_CUT : reason;
+    return pod->cut != NULL && sl_plan_is_queued(pod) && lacks_room(reason) ? SL_HOLD_CUT : reason;
 }
 
 static void make_row(const struct sl_planner *planner, const struct sl_plan_pod *pod,
@@ -128,8 +129,8 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
         row->first = sl_plan_lane_of(pod)->queue[0]->pod;
     }
     if (pod->nomination != NULL) {
-        row->node = pod->nomination->node;
-        row->assignment = pod->nomination->assignment;
+        row->node = pod->nomination->pod->node;
+        row->assignment = pod->nomination->pod->assignment;
         int64_t since_us = sl_plan_silent_since(planner, pod);
         bool silent = since_us < INT64_MAX && now_us - since_us >= sl_plan_silence(planner);
         row->silent_us = silent ? planner->heard_us : 0;
@@ -145,7 +146,8 @@ bool sl_planner_row(const struct sl_planner *planner, struct sl_str uid, int64_t
     if (pod == NULL) {
         return false;
     }
-    uint32_t place = pod->queued ? sl_plan_queue_place(planner, sl_plan_lane_of(pod), pod) : 0;
+    uint32_t place =
+        sl_plan_is_queued(pod) ? sl_plan_queue_place(planner, sl_plan_lane_of(pod), pod) : 0;
     make_row(planner, pod, place, now_us, out);
     return true;
 }
@@ -192,7 +194,7 @@ size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
         const struct sl_plan_pod *pod = planner->scratch.sort[i];
         struct sl_queue_row row;
         uint32_t place = 0;
-        if (pod->queued) {
+        if (sl_plan_is_queued(pod)) {
             struct sl_plan_lane *lane = sl_plan_lane_of(pod);
             place = lane->visited; /* the same order as the lane's */
             lane->visited++;
@@ -210,6 +212,7 @@ void sl_planner_stats(const struct sl_planner *planner, struct sl_plan_stats *ou
     for (const struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
         int64_t since_us = pod->item.submit_us;
+        out->waiting[pod->state]++;
         bool older = out->oldest_us == 0 || since_us < out->oldest_us;
         out->oldest_us = pod->state != SL_QUEUE_REFUSED && older ? since_us : out->oldest_us;
     }

@@ -37,15 +37,15 @@ static void ask_unref(struct sl_planner *planner, struct sl_plan_ask *ask)
     if (ask->refs > 0) {
         return;
     }
-    sl_map_remove(&planner->asks, (const char *)ask->key,
+    sl_map_remove(&planner->asks.by_key, (const char *)ask->key,
                   (OWN + 3 * (size_t)ask->ask.n) * sizeof(ask->key[0]));
     for (unsigned i = 0; i < ask->ask.n; i++) {
         if (ask->lane[i] != NULL) {
             ask->lane[i]->refs--;
         }
     }
-    sl_list_remove(&planner->all_asks, &ask->all);
-    planner->other_asks = true;
+    sl_list_remove(&planner->asks.all, &ask->all);
+    planner->asks.changed = true;
     sl_pod_unref(ask->pod);
     free(ask);
 }
@@ -54,7 +54,7 @@ static struct sl_plan_ask *ask_get(struct sl_planner *planner, struct sl_pod *po
 {
     uint64_t key[OWN + 3 * SL_ASK_ITEMS_MAX];
     size_t len = ask_key(pod, key) * sizeof(key[0]);
-    struct sl_plan_ask *ask = sl_map_get(&planner->asks, (const char *)key, len);
+    struct sl_plan_ask *ask = sl_map_get(&planner->asks.by_key, (const char *)key, len);
     if (ask != NULL) {
         ask->refs++;
         return ask;
@@ -67,9 +67,9 @@ static struct sl_plan_ask *ask_get(struct sl_planner *planner, struct sl_pod *po
     ask->pod = sl_pod_ref(pod);
     memcpy(ask->key, key, len);
     sl_pod_ask(pod, &ask->ask);
-    sl_list_add_first(&planner->all_asks, &ask->all);
-    planner->other_asks = true;
-    bool whole = sl_map_put(&planner->asks, (const char *)ask->key, len, ask, NULL) == 0;
+    sl_list_add_first(&planner->asks.all, &ask->all);
+    planner->asks.changed = true;
+    bool whole = sl_map_put(&planner->asks.by_key, (const char *)ask->key, len, ask, NULL) == 0;
     for (unsigned i = 0; whole && i < ask->ask.n; i++) {
         ask->lane[i] = sl_plan_lane_get(planner, &ask->ask.item[i]);
         whole = ask->lane[i] != NULL;
@@ -110,8 +110,20 @@ bool sl_plan_ask_move(struct sl_planner *planner, struct sl_plan_ask *ask)
             left->refs--;
         }
     }
-    planner->other_asks = true;
+    planner->asks.changed = true;
     return whole;
+}
+
+struct sl_plan_ask *sl_plan_ask_first(const struct sl_planner *planner)
+{
+    return sl_plan_ask_at(planner->asks.all.first);
+}
+
+bool sl_plan_asks_changed(struct sl_planner *planner)
+{
+    bool changed = planner->asks.changed;
+    planner->asks.changed = false;
+    return changed;
 }
 
 /* ---- classes ---- */
@@ -129,7 +141,7 @@ void sl_plan_class_unref(struct sl_planner *planner, struct sl_plan_class *class
     if (class->refs > 0) {
         return;
     }
-    sl_map_remove(&planner->classes, (const char *)class->key,
+    sl_map_remove(&planner->asks.classes, (const char *)class->key,
                   class->key_words * sizeof(class->key[0]));
     if (class->ask != NULL) {
         ask_unref(planner, class->ask);
@@ -143,7 +155,7 @@ struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_po
     uint64_t key[HEAD + OWN + 3 * SL_ASK_ITEMS_MAX];
     size_t words = class_key(pod, key);
     size_t len = words * sizeof(key[0]);
-    struct sl_plan_class *class = sl_map_get(&planner->classes, (const char *)key, len);
+    struct sl_plan_class *class = sl_map_get(&planner->asks.classes, (const char *)key, len);
     if (class != NULL) {
         class->refs++;
         return class;
@@ -160,7 +172,7 @@ struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_po
     memcpy(class->key, key, len);
     class->ask = ask_get(planner, pod);
     if (class->ask == NULL ||
-        sl_map_put(&planner->classes, (const char *)class->key, len, class, NULL) < 0) {
+        sl_map_put(&planner->asks.classes, (const char *)class->key, len, class, NULL) < 0) {
         sl_plan_class_unref(planner, class);
         return NULL;
     }

@@ -93,7 +93,7 @@ void sl_plan_preempt_end(struct sl_planner *planner, struct sl_plan_lane *lane)
     lane->preempt_waits = false;
     /* Others may have what was kept. */
     sl_plan_touch(planner, SL_PLAN_KEPT | SL_PLAN_NODES | SL_PLAN_RUN |
-                               (planner->account.n_aside > 0 ? SL_PLAN_ROOM : 0));
+                               (sl_plan_any_aside(planner) ? SL_PLAN_ROOM : 0));
 }
 
 bool sl_plan_has_room(const struct sl_plan_ask *ask)
@@ -108,7 +108,7 @@ bool sl_plan_has_room(const struct sl_plan_ask *ask)
 
 enum sl_hold_reason sl_plan_reason(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    if (!pod->queued) {
+    if (!sl_plan_is_queued(pod)) {
         return pod->reason;
     }
     if (pod->run == planner->runs && planner->runs > 0) {

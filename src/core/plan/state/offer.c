@@ -10,7 +10,7 @@ static bool offer_is_below(const void *item, const void *key)
 
 static size_t offer_place(const struct sl_planner *planner, uint64_t key)
 {
-    return sl_lower_bound(planner->offer, planner->n_offers, sizeof(*planner->offer), &key,
+    return sl_lower_bound(planner->offers.at, planner->offers.n, sizeof(*planner->offers.at), &key,
                           offer_is_below);
 }
 
@@ -18,22 +18,22 @@ static size_t offer_place(const struct sl_planner *planner, uint64_t key)
 static void offer_put(struct sl_planner *planner, uint64_t key, int64_t most, int64_t now)
 {
     size_t at = offer_place(planner, key);
-    if (at < planner->n_offers && planner->offer[at].key == key) {
-        struct sl_plan_offer *offer = &planner->offer[at];
+    if (at < planner->offers.n && planner->offers.at[at].key == key) {
+        struct sl_plan_offer *offer = &planner->offers.at[at];
         offer->most = most > offer->most ? most : offer->most;
         offer->now = now > offer->now ? now : offer->now;
         return;
     }
-    planner->moves = true;
-    if (sl_vec_reserve(&planner->offer, &planner->offer_cap, planner->n_offers + 1,
-                       sizeof(*planner->offer)) < 0) {
-        planner->offers_all = true;
+    planner->offers.fresh = true;
+    if (sl_vec_reserve(&planner->offers.at, &planner->offers.cap, planner->offers.n + 1,
+                       sizeof(*planner->offers.at)) < 0) {
+        planner->offers.all = true;
         return;
     }
-    memmove(planner->offer + at + 1, planner->offer + at,
-            (planner->n_offers - at) * sizeof(*planner->offer));
-    planner->offer[at] = (struct sl_plan_offer){key, most, now};
-    planner->n_offers++;
+    memmove(planner->offers.at + at + 1, planner->offers.at + at,
+            (planner->offers.n - at) * sizeof(*planner->offers.at));
+    planner->offers.at[at] = (struct sl_plan_offer){key, most, now};
+    planner->offers.n++;
 }
 
 static const char gpu[] = "nvidia.com/gpu";
@@ -73,12 +73,12 @@ static void offer_slices(struct sl_planner *planner, const struct sl_node *node)
         most = gb > most ? gb : most;
     }
     most = most < SL_PLAN_SLICE_MAX ? most : SL_PLAN_SLICE_MAX;
-    for (; planner->offered_gb < most; planner->offered_gb++) {
+    for (; planner->offers.gb < most; planner->offers.gb++) {
         char name[40];
         struct sl_text text;
         sl_text_init(&text, name, sizeof(name));
         sl_text_puts(&text, "nvidia.com/gpu-");
-        sl_text_i64(&text, planner->offered_gb + 1);
+        sl_text_i64(&text, planner->offers.gb + 1);
         sl_text_puts(&text, "gb");
         offer_cut(planner, name, 1);
     }
@@ -102,29 +102,26 @@ void sl_plan_offer_add(struct sl_planner *planner, const struct sl_node *node)
 
 void sl_plan_offer_renew(struct sl_planner *planner)
 {
-    planner->offered_gb = 0;
-    for (size_t i = 0; i < planner->n_offers; i++) {
-        planner->offer[i].now = 0;
-    }
-    for (size_t i = 0; i < planner->n_nodes; i++) {
-        sl_plan_offer_add(planner, planner->base[i]->node);
+    planner->offers.gb = 0;
+    for (size_t i = 0; i < planner->offers.n; i++) {
+        planner->offers.at[i].now = 0;
     }
 }
 
 void sl_plan_offer_reset(struct sl_planner *planner)
 {
-    planner->n_offers = 0;
-    planner->offered_gb = 0;
-    planner->offers_all = false;
-    planner->moves = true;
+    planner->offers.n = 0;
+    planner->offers.gb = 0;
+    planner->offers.all = false;
+    planner->offers.fresh = true;
 }
 
 static struct sl_plan_offer offer_find(const struct sl_planner *planner, uint64_t key)
 {
     size_t at = offer_place(planner, key);
-    bool known = at < planner->n_offers && planner->offer[at].key == key;
-    return planner->offers_all ? (struct sl_plan_offer){key, INT64_MAX, INT64_MAX}
-           : known             ? planner->offer[at]
+    bool known = at < planner->offers.n && planner->offers.at[at].key == key;
+    return planner->offers.all ? (struct sl_plan_offer){key, INT64_MAX, INT64_MAX}
+           : known             ? planner->offers.at[at]
                                : (struct sl_plan_offer){.key = key};
 }
 
@@ -136,6 +133,16 @@ int64_t sl_plan_offer_most(const struct sl_planner *planner, uint64_t key)
 int64_t sl_plan_offer_now(const struct sl_planner *planner, uint64_t key)
 {
     return offer_find(planner, key).now;
+}
+
+bool sl_plan_offers_fresh(const struct sl_planner *planner)
+{
+    return planner->offers.fresh;
+}
+
+void sl_plan_offers_met(struct sl_planner *planner)
+{
+    planner->offers.fresh = false;
 }
 
 bool sl_plan_offers(const struct sl_planner *planner, uint64_t key)

@@ -27,18 +27,11 @@ struct sl_plan_account {
     uint64_t aside_room; /* seq.room when they last came back */
 };
 
-/* How a pod stands to the order. */
-enum sl_plan_stand {
-    SL_PLAN_LEAVES, /* it waits for no turn */
-    SL_PLAN_WAITS,  /* in its lane's queue */
-    SL_PLAN_STARTS, /* has a nomination */
-};
-
 struct sl_plan_order {
     /* The account. Calls that repeat themselves do no harm. */
     void (*begin)(struct sl_planner *planner); /* takes in nominated pods; others are settled */
     void (*end)(struct sl_planner *planner);   /* frees it all */
-    void (*settle)(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_plan_stand stand);
+    void (*settle)(struct sl_planner *planner, struct sl_plan_pod *pod); /* its stand may differ */
     /* Its nomination was bound: ran stands for it from now on. */
     void (*bound)(struct sl_plan_pod *pod, struct sl_plan_ran *ran);
     void (*adopt)(struct sl_planner *planner, const struct sl_pod *pod); /* others started it */

@@ -63,6 +63,65 @@ struct sl_plan_scratch {
     size_t end_cap;
 };
 
+/* The parts of the planner. Only the files of its owner, which struct sl_planner names, touch the
+ * members of a part, and have functions for what others ask; planner.c frees the parts, audit.c
+ * checks them. test/purity holds the sources to that. */
+
+struct sl_plan_asks {
+    struct sl_map classes;
+    struct sl_map by_key;
+    struct sl_list all;
+    bool changed; /* they are not those that the last run met */
+};
+
+/* The lists of pods. */
+enum sl_plan_list {
+    SL_LIST_NONE, /* always empty */
+    SL_LIST_NOMINATED,
+    SL_LIST_RESTING,
+    SL_LIST_REFUSED,
+    SL_PLAN_LISTS,
+};
+
+/* Pods that run, or did. */
+struct sl_plan_rans {
+    struct sl_map by_uid;
+    struct sl_list all;
+};
+
+/* The nodes. */
+struct sl_plan_fleet {
+    struct sl_plan_node **node; /* by name */
+    const struct sl_view **base;
+    size_t n;
+    size_t n_drains;            /* nodes that are drained */
+    struct sl_plan_node *stale; /* list */
+    struct sl_plan_node *gone;  /* removed nodes with nominations, linked by stale_next */
+    uint64_t *grown;            /* tree of maxima of the nodes' seq, as the lanes' trees */
+    uint32_t leaves;
+};
+
+/* The resources that nodes offer. */
+struct sl_plan_offers {
+    struct sl_plan_offer *at; /* by key */
+    size_t n;
+    size_t cap;
+    int64_t gb; /* slices of memory, of 1 GB to that */
+    bool all;   /* out of memory: all resources count as offered */
+    bool fresh; /* a node offers a new resource */
+};
+
+/* What asks are to be judged by. */
+struct sl_plan_news {
+    uint32_t *node; /* nodes that have changed since */
+    size_t n;
+    size_t cap;
+    bool all;          /* out of memory: all nodes count as changed */
+    struct sl_dra dra; /* what DeviceClasses offer */
+    uint64_t set;      /* seq.kinds when nodes last came or went */
+    uint64_t settled;  /* seq.kinds by which all pods were judged */
+};
+
 struct sl_planner {
     struct sl_plan_config config;
     const struct sl_plan_order *order; /* NULL: config.order only compares pods */
@@ -71,17 +130,13 @@ struct sl_planner {
     int64_t heard_us;                  /* kube-scheduler's last sign of life; 0: never */
 
     /* pods */
-    struct sl_map pods; /* uid -> struct sl_plan_pod */
-    struct sl_map classes;
-    struct sl_map asks;
-    struct sl_list all_asks;
-    struct sl_map spaces; /* namespaces */
-    struct sl_map rans;   /* uid -> struct sl_plan_ran */
-    struct sl_list all_rans;
-    struct sl_list nominations; /* by time */
-    struct sl_list expired;
-    struct sl_list refused; /* to be reported */
-    bool names;             /* a queued pod may name a node to be tried first of all */
+    struct sl_map pods;                   /* uid -> struct sl_plan_pod */
+    struct sl_plan_asks asks;             /* of state/class.c */
+    struct sl_map spaces;                 /* of state/space.c: namespaces */
+    struct sl_list listed[SL_PLAN_LISTS]; /* of state/settle.c; nominations by time */
+    struct sl_plan_rans rans;             /* of nodes/ran.c */
+    struct sl_past *past; /* of state/usual.c: seconds that ended pods ran, by owner; may be NULL */
+    bool names;           /* a queued pod may name a node to be tried first of all */
     struct sl_plan_stats stats;
 
     /* lanes */
@@ -90,47 +145,25 @@ struct sl_planner {
     size_t n_lanes;
     size_t n_reserves; /* lanes whose reservation is active */
 
-    struct sl_plan_account account;
+    struct sl_plan_account account; /* of decide/bounded.c */
 
-    /* nodes */
-    struct sl_plan_node **node; /* by name */
-    const struct sl_view **base;
-    size_t n_nodes;
-    size_t n_drains;            /* nodes that are drained */
-    struct sl_plan_node *stale; /* list */
-    struct sl_plan_node *gone;  /* removed nodes with nominations, linked by stale_next */
-    uint64_t *grown;            /* tree of maxima of the nodes' seq, as the lanes' trees */
-    uint32_t grown_leaves;
-    struct sl_plan_offer *offer; /* by key */
-    size_t n_offers;
-    size_t offer_cap;
-    int64_t offered_gb; /* slices of memory, of 1 GB to that */
-    bool offers_all;    /* out of memory: all resources count as offered */
-    bool moves;         /* a node offers a new resource */
-    uint32_t *news;     /* changed nodes, against which asks are to be judged */
-    size_t n_news;
-    size_t news_cap;
-    bool all_news; /* out of memory: all nodes count as changed */
+    struct sl_plan_fleet fleet;   /* of nodes */
+    struct sl_plan_offers offers; /* of state/offer.c */
+    struct sl_plan_news news;     /* of nodes/judge.c */
 
     struct sl_plan_seq seq;
-    struct sl_dra dra;    /* what DeviceClasses offer */
-    uint64_t set_seq;     /* seq.kinds when nodes last came or went */
-    uint64_t settled_seq; /* seq.kinds by which all pods were judged */
-    uint64_t runs;        /* with each run: the last one's number */
-    uint64_t early;       /* with each time that estimated starts are worked out */
-    uint64_t searches;    /* with each budget for looks: the last one's number */
-    uint64_t judged;      /* with each look at an ask and a node together */
-    uint64_t looked;      /* with each look at a node, or a point of a tree, for a pod */
+    uint64_t runs;     /* with each run: the last one's number */
+    uint64_t early;    /* with each time that estimated starts are worked out */
+    uint64_t searches; /* with each budget for looks: the last one's number */
+    uint64_t judged;   /* with each look at an ask and a node together */
+    uint64_t looked;   /* with each look at a node, or a point of a tree, for a pod */
 
-    bool ready;      /* a cluster is known */
-    bool other_asks; /* the asks are not those that the last run met */
-    bool hurry;      /* the last run stopped for its budget */
-    bool away;       /* kube-scheduler was silent, as pods showed in the last run */
-
-    struct sl_past *past; /* seconds that ended pods ran, by owner; NULL: none has ended */
+    bool ready; /* a cluster is known */
+    bool hurry; /* the last run stopped for its budget */
+    bool away;  /* kube-scheduler was silent, as pods showed in the last run */
 
     struct sl_plan_scratch scratch;
-    struct sl_plan_memo memo[SL_PLAN_MEMO];
+    struct sl_plan_memo memo[SL_PLAN_MEMO]; /* of nodes/admit.c */
 };
 
 #endif

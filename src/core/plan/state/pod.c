@@ -49,7 +49,10 @@ void sl_plan_pod_free(struct sl_planner *planner, struct sl_plan_pod *pod)
     if (pod->class != NULL) {
         sl_plan_class_unref(planner, pod->class);
     }
-    sl_pod_unref(pod->nomination);
+    if (pod->nomination != NULL) {
+        sl_pod_unref(pod->nomination->pod);
+        free(pod->nomination);
+    }
     sl_pod_unref(pod->pod);
     sl_node_unref(pod->bad_node);
     sl_plan_space_unref(planner, pod->space);

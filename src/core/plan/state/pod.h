@@ -41,6 +41,11 @@ static inline struct sl_plan_ask *sl_plan_ask_at(struct sl_link *at)
     return at == NULL ? NULL : SL_CONTAINER(at, struct sl_plan_ask, all);
 }
 
+static inline struct sl_plan_ask *sl_plan_ask_next(const struct sl_plan_ask *ask)
+{
+    return sl_plan_ask_at(ask->all.next);
+}
+
 /* Pods that differ only in order and timeout, for every decision. */
 struct sl_plan_class {
     uint32_t refs;
@@ -79,6 +84,32 @@ struct sl_plan_cut {
     char node[]; /* then the text */
 };
 
+/* Where a waiting pod stands. settle.c alone changes it, and has the changes that are allowed. */
+enum sl_plan_stand {
+    SL_STAND_OUT,       /* in no queue and no list: new, between two lanes, or about to go */
+    SL_STAND_HELD,      /* in its lane's queue */
+    SL_STAND_RELEASED,  /* the same, without its gate */
+    SL_STAND_RESTING,   /* in the list expired, until retry_us */
+    SL_STAND_NOMINATED, /* in the list nominations, and in its node's */
+    SL_STAND_STAGED,
+    SL_STAND_GATED,
+    SL_STAND_BY_DRA,  /* held, yet in no queue: DeviceClasses offer what it asks for */
+    SL_STAND_REFUSED, /* in the list refused, until a run has told so */
+    SL_STAND_TOLD,    /* refused */
+    SL_STANDS,
+};
+
+struct sl_plan_nomination {
+    struct sl_pod *pod; /* a copy that stands where the nomination is; a reference */
+    struct sl_plan_node *node;
+    struct sl_plan_pod *next; /* nominated to the same node */
+    int64_t since_us;
+    int64_t held_us;  /* since when it is held: since_us, or the end of a silence */
+    int64_t heard_us; /* when kube-scheduler last asked about the pod; 0: not since since_us */
+    bool shown;       /* the cluster shows it */
+    bool broken;      /* what the pod asks for has changed */
+};
+
 struct sl_plan_pod {
     struct sl_pod *pod; /* reference */
     struct sl_plan_space *space;
@@ -88,11 +119,11 @@ struct sl_plan_pod {
     char *drain_text;            /* while a node drains for it; NULL: nothing is said */
     struct sl_order_item item;
     struct sl_plan_account_pod *account; /* the order's; NULL: none */
-    enum sl_queue_state state;
+    enum sl_plan_stand stand;
+    enum sl_queue_state state; /* that rows show: by its stand, of OUT by the one before */
     enum sl_hold_reason reason;
     enum sl_hold_reason stage;
-    enum sl_hold_reason told; /* last refusal that a run gave out; SL_HOLD_NONE: none */
-    uint64_t run;             /* number of the run that reason is of */
+    uint64_t run; /* number of the run that reason is of */
     int64_t since_us;
     int64_t ready_us;       /* since when neither others' gates nor a stage keep it from starting */
     int64_t opened_us;      /* when what its owner held it back by went: others' gates, or a wrong
@@ -104,34 +135,36 @@ struct sl_plan_pod {
     uint32_t expiries;
     uint32_t strikes; /* expiries since something about it changed */
     bool elsewhere;   /* bound without a nomination; it is about to be removed */
-    bool queued;      /* in its lane's queue */
     bool released;    /* without a nomination */
-    bool broken;      /* what it asks for changed while it had a nomination */
     bool named;       /* names a node itself, on which the next run tries it before all others */
     bool preemptive;  /* was released to preempt; it is not a second time */
     bool denied;      /* its last expiry was the API server's refusal */
     bool excused;     /* one expiry was not held against it */
 
-    struct sl_pod *nomination;     /* a copy that stands where its nomination is; NULL: none */
-    struct sl_plan_node *node;     /* of the nomination */
-    struct sl_plan_pod *node_next; /* next nomination on that node */
-    int64_t nominated_us;
-    int64_t held_us;  /* since when the nomination is held: nominated, or the end of a silence */
-    bool shown;       /* the cluster shows the nomination */
-    int64_t heard_us; /* when kube-scheduler last asked about the pod; 0: not since nominated */
+    struct sl_plan_nomination *nomination; /* NULL: none */
 
     /* The node on which the pod's last nomination failed: barred to the pod until the seq of the
      * node of that name passes bad_seq. A reference; NULL: none. */
     struct sl_node *bad_node;
     uint64_t bad_seq;
 
-    struct sl_list *list; /* the list it is in: nominations, expired or refused; NULL: none */
-    struct sl_link listed;
+    struct sl_link listed; /* in the list that its stand names */
 };
+
+static inline bool sl_plan_is_queued(const struct sl_plan_pod *pod)
+{
+    return pod->stand == SL_STAND_HELD || pod->stand == SL_STAND_RELEASED;
+}
 
 static inline struct sl_plan_pod *sl_plan_listed(struct sl_link *at)
 {
     return at == NULL ? NULL : SL_CONTAINER(at, struct sl_plan_pod, listed);
+}
+
+/* The next pod that stands likewise. */
+static inline struct sl_plan_pod *sl_plan_pod_next(const struct sl_plan_pod *pod)
+{
+    return sl_plan_listed(pod->listed.next);
 }
 
 #endif

@@ -36,7 +36,6 @@ void sl_plan_queue_add(struct sl_planner *planner, struct sl_plan_pod *pod)
             (lane->n_queue - at) * sizeof(struct sl_plan_pod *));
     lane->queue[at] = pod;
     lane->n_queue++;
-    pod->queued = true;
     planner->names = planner->names || pod->named;
     sl_plan_touch(planner, SL_PLAN_RUN);
 }
@@ -49,7 +48,6 @@ void sl_plan_queue_remove(struct sl_planner *planner, struct sl_plan_pod *pod)
     memmove(lane->queue + at, lane->queue + at + 1,
             (lane->n_queue - at) * sizeof(struct sl_plan_pod *));
     lane->run.at -= at < lane->run.at;
-    pod->queued = false;
     if (lane->reserve.pod == pod) {
         sl_plan_reserve_end(planner, lane);
         sl_plan_touch(planner, SL_PLAN_RUN);

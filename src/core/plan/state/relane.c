@@ -1,32 +1,15 @@
 /* Moves asks for resources that no node offered to lanes of their own once a node does. */
 #include "core/plan/state/state.h"
 
-/* Takes the pods of moving asks out of the queue. The next refresh settles all pods, since the
- * nodes have changed: that puts these into the queues of their new lanes. */
-static void take_out_moving(struct sl_planner *planner)
-{
-    struct sl_plan_lane *nowhere = planner->nowhere;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < nowhere->n_queue; i++) {
-        struct sl_plan_pod *pod = nowhere->queue[i];
-        pod->queued = !pod->class->ask->moving;
-        nowhere->queue[n] = pod;
-        n += pod->queued;
-    }
-    nowhere->n_queue = n;
-    sl_plan_reserve_end(planner, nowhere);
-    sl_plan_preempt_end(planner, nowhere);
-}
-
 bool sl_plan_relane(struct sl_planner *planner)
 {
     bool any = false;
     bool whole = true;
-    if (!planner->moves) {
+    if (!sl_plan_offers_fresh(planner)) {
         return true;
     }
-    for (struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
-         ask = sl_plan_ask_at(ask->all.next)) {
+    for (struct sl_plan_ask *ask = sl_plan_ask_first(planner); ask != NULL;
+         ask = sl_plan_ask_next(ask)) {
         ask->moving = false;
         for (unsigned i = 0; i < ask->ask.n; i++) {
             ask->moving = ask->moving || (ask->lane[i] == planner->nowhere &&
@@ -34,13 +17,16 @@ bool sl_plan_relane(struct sl_planner *planner)
         }
         any = any || ask->moving;
     }
-    if (any) {
-        take_out_moving(planner);
+    if (any) { /* the next refresh settles all pods, since the nodes have changed */
+        sl_plan_empty(planner, planner->nowhere, false);
+        sl_plan_preempt_end(planner, planner->nowhere);
     }
-    for (struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); any && ask != NULL;
-         ask = sl_plan_ask_at(ask->all.next)) {
+    for (struct sl_plan_ask *ask = sl_plan_ask_first(planner); any && ask != NULL;
+         ask = sl_plan_ask_next(ask)) {
         whole = (!ask->moving || sl_plan_ask_move(planner, ask)) && whole;
     }
-    planner->moves = !whole;
+    if (whole) {
+        sl_plan_offers_met(planner);
+    }
     return whole;
 }

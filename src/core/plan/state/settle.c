@@ -1,18 +1,51 @@
-/* Transitions: transition_of computes what is to happen to a pod, and transition_make does it.
- * Nothing else changes a pod's state, its list, or its place in the order's account. */
+/* Where a pod stands: transition_of computes it from all that is known of the pod, and
+ * transition_make moves the pod there. Nothing else changes a pod's stand, state, list, or place in
+ * the order's account. */
 #include "core/plan/state/state.h"
+#include "util/check.h"
 
-/* The state that a pod is to have. */
-struct transition {
-    enum sl_queue_state state;
-    enum sl_hold_reason reason; /* why it does not wait in its lane's queue; SL_HOLD_NONE: it does,
-                                   unless it is nominated */
-    bool gone; /* it leaves its lane: it no longer waits, or asks for something else; state stays */
+#define BIT(stand) (1U << (stand))
+
+enum {
+    TURNS = BIT(SL_STAND_HELD) | BIT(SL_STAND_RELEASED),
+    KEPT =
+        BIT(SL_STAND_STAGED) | BIT(SL_STAND_GATED) | BIT(SL_STAND_BY_DRA) | BIT(SL_STAND_REFUSED),
 };
 
-static struct transition is_refused(enum sl_hold_reason reason)
+/* A pod is nominated from a queue alone, and rests before it is queued again. */
+static const struct {
+    enum sl_queue_state state;
+    unsigned next; /* stands that may follow, beside itself and OUT */
+    enum sl_plan_list list;
+} stands[SL_STANDS] = {
+    [SL_STAND_OUT] = {SL_QUEUE_HELD,
+                      TURNS | KEPT | BIT(SL_STAND_RESTING) | BIT(SL_STAND_NOMINATED)},
+    [SL_STAND_HELD] = {SL_QUEUE_HELD,
+                       TURNS | KEPT | BIT(SL_STAND_RESTING) | BIT(SL_STAND_NOMINATED)},
+    [SL_STAND_RELEASED] = {SL_QUEUE_RELEASED,
+                           TURNS | KEPT | BIT(SL_STAND_RESTING) | BIT(SL_STAND_NOMINATED)},
+    [SL_STAND_RESTING] = {SL_QUEUE_HELD, KEPT | BIT(SL_STAND_HELD), SL_LIST_RESTING},
+    [SL_STAND_NOMINATED] = {SL_QUEUE_NOMINATED, KEPT | BIT(SL_STAND_HELD) | BIT(SL_STAND_RESTING),
+                            SL_LIST_NOMINATED},
+    [SL_STAND_STAGED] = {SL_QUEUE_STAGED, TURNS | KEPT | BIT(SL_STAND_RESTING)},
+    [SL_STAND_GATED] = {SL_QUEUE_GATED, TURNS | KEPT | BIT(SL_STAND_RESTING)},
+    [SL_STAND_BY_DRA] = {SL_QUEUE_HELD, TURNS | KEPT | BIT(SL_STAND_RESTING)},
+    [SL_STAND_REFUSED] = {SL_QUEUE_REFUSED,
+                          TURNS | KEPT | BIT(SL_STAND_RESTING) | BIT(SL_STAND_TOLD),
+                          SL_LIST_REFUSED},
+    [SL_STAND_TOLD] = {SL_QUEUE_REFUSED, TURNS | KEPT | BIT(SL_STAND_RESTING)},
+};
+
+struct transition {
+    enum sl_plan_stand stand;
+    enum sl_hold_reason reason; /* why it does not wait in its lane's queue; SL_HOLD_NONE: it does,
+                                   or is nominated */
+};
+
+static struct transition is_refused(const struct sl_plan_pod *pod, enum sl_hold_reason reason)
 {
-    return (struct transition){.state = SL_QUEUE_REFUSED, .reason = reason};
+    bool told = pod->stand == SL_STAND_TOLD && pod->reason == reason;
+    return (struct transition){told ? SL_STAND_TOLD : SL_STAND_REFUSED, reason};
 }
 
 /* The transition that follows from all that is known of the pod. */
@@ -20,126 +53,127 @@ static struct transition transition_of(const struct sl_planner *planner,
                                        const struct sl_plan_pod *pod)
 {
     if (pod->nomination != NULL) {
-        return (struct transition){.state = SL_QUEUE_NOMINATED};
+        return (struct transition){SL_STAND_NOMINATED, SL_HOLD_NONE};
     }
     if (pod->class == NULL) {
-        return is_refused(SL_HOLD_MALFORMED);
+        return is_refused(pod, SL_HOLD_MALFORMED);
     }
     if (sl_plan_limit_of(planner, pod) != NULL) {
-        return is_refused(SL_HOLD_LIMIT);
+        return is_refused(pod, SL_HOLD_LIMIT);
     }
     if (pod->stage == SL_HOLD_STAGE_FAILED || pod->stage == SL_HOLD_STAGE_CYCLE) {
-        return is_refused(pod->stage);
+        return is_refused(pod, pod->stage);
     }
     if (pod->pod->gate == SL_GATE_OTHERS) {
-        return (struct transition){.state = SL_QUEUE_GATED, .reason = SL_HOLD_GATES};
+        return (struct transition){SL_STAND_GATED, SL_HOLD_GATES};
     }
     if (pod->stage == SL_HOLD_STAGE) {
-        return (struct transition){.state = SL_QUEUE_STAGED, .reason = SL_HOLD_STAGE};
+        return (struct transition){SL_STAND_STAGED, SL_HOLD_STAGE};
     }
     if (pod->class->ask->never && planner->config.autoscaler_pods == 0) {
-        return pod->class->ask->by_dra
-                   ? (struct transition){.state = SL_QUEUE_HELD, .reason = SL_HOLD_DEVICE_CLASS}
-                   : is_refused(SL_HOLD_NEVER);
+        return pod->class->ask->by_dra ? (struct transition){SL_STAND_BY_DRA, SL_HOLD_DEVICE_CLASS}
+                                       : is_refused(pod, SL_HOLD_NEVER);
     }
     if (planner->config.autoscaler_pods == 0 && sl_plan_over_headroom(planner, pod).units > 0) {
-        return is_refused(SL_HOLD_OVER_HEADROOM);
+        return is_refused(pod, SL_HOLD_OVER_HEADROOM);
     }
-    bool timed_out = pod->retry_us > planner->now_us;
-    return (struct transition){
-        .state = pod->released ? SL_QUEUE_RELEASED : SL_QUEUE_HELD,
-        .reason = timed_out ? SL_HOLD_EXPIRED : SL_HOLD_NONE,
-    };
+    if (pod->retry_us > planner->now_us) {
+        return (struct transition){SL_STAND_RESTING, SL_HOLD_EXPIRED};
+    }
+    return (struct transition){pod->released ? SL_STAND_RELEASED : SL_STAND_HELD, SL_HOLD_NONE};
 }
 
-void sl_plan_enlist(struct sl_plan_pod *pod, struct sl_list *list)
+struct sl_plan_pod *sl_plan_pod_first(const struct sl_planner *planner, enum sl_plan_stand stand)
 {
-    if (pod->list != NULL) {
-        sl_list_remove(pod->list, &pod->listed);
-    }
-    pod->list = list;
-    if (list != NULL) {
-        sl_list_add_last(list, &pod->listed);
-    }
+    return sl_plan_listed(planner->listed[stands[stand].list].first);
 }
 
-static struct sl_list *list_for(struct sl_planner *planner, const struct sl_plan_pod *pod,
-                                struct transition next)
+static void move(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_plan_stand stand)
 {
-    if (next.gone) {
-        return NULL;
+    enum sl_plan_list from = stands[pod->stand].list;
+    enum sl_plan_list to = stands[stand].list;
+    bool queued = sl_plan_is_queued(pod);
+    SL_CHECK(stand == pod->stand || stand == SL_STAND_OUT ||
+             (stands[pod->stand].next & BIT(stand)) != 0);
+    pod->stand = stand;
+    if (queued && !sl_plan_is_queued(pod)) {
+        sl_plan_queue_remove(planner, pod);
     }
-    if (next.state == SL_QUEUE_NOMINATED) {
-        return &planner->nominations;
+    if (from != to && from != SL_LIST_NONE) {
+        sl_list_remove(&planner->listed[from], &pod->listed);
     }
-    if (next.reason == SL_HOLD_EXPIRED) {
-        return &planner->expired;
+    if (from != to && to != SL_LIST_NONE) {
+        sl_list_add_last(&planner->listed[to], &pod->listed);
     }
-    return next.state == SL_QUEUE_REFUSED && pod->told != next.reason ? &planner->refused : NULL;
+    if (!queued && sl_plan_is_queued(pod)) {
+        sl_plan_queue_add(planner, pod);
+    }
 }
 
 static void set_state(struct sl_planner *planner, struct sl_plan_pod *pod, struct transition next)
 {
     bool failed = pod->reason == SL_HOLD_STAGE_FAILED || pod->reason == SL_HOLD_STAGE_CYCLE;
+    enum sl_queue_state state = stands[next.stand].state;
     pod->reason = next.reason;
-    if (pod->state == next.state) {
+    if (pod->state == state) {
         return;
     }
-    planner->stats.waiting[pod->state]--;
-    planner->stats.waiting[next.state]++;
     if (pod->state == SL_QUEUE_STAGED || pod->state == SL_QUEUE_GATED || failed) {
         pod->ready_us = planner->now_us;
     }
-    pod->state = next.state;
+    pod->state = state;
     pod->since_us = planner->now_us;
 }
 
-static void keep_account(struct sl_planner *planner, struct sl_plan_pod *pod,
-                         struct transition next)
+static void keep_account(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
-    enum sl_plan_stand stand = SL_PLAN_LEAVES;
-    if (next.state == SL_QUEUE_NOMINATED && !next.gone) {
-        stand = SL_PLAN_STARTS;
-    } else if (pod->queued && !pod->class->ask->never && !sl_plan_may_not_come(pod)) {
-        stand = SL_PLAN_WAITS;
-    }
     if (planner->order != NULL) {
-        planner->order->settle(planner, pod, stand);
+        planner->order->settle(planner, pod);
     }
-}
-
-/* Brings the pod's state, list, queue and the order's account in line with it. Never fails. */
-static void transition_make(struct sl_planner *planner, struct sl_plan_pod *pod,
-                            struct transition next)
-{
-    bool may_go = !next.gone && next.state != SL_QUEUE_NOMINATED && next.reason == SL_HOLD_NONE;
-    struct sl_list *list = list_for(planner, pod, next);
-    if (pod->queued && !may_go) {
-        sl_plan_queue_remove(planner, pod);
-    }
-    if (pod->list != list) {
-        sl_plan_enlist(pod, list);
-    }
-    if (!next.gone && (!pod->queued || next.state != pod->state)) {
-        set_state(planner, pod, next);
-    }
-    if (!next.gone && next.state != SL_QUEUE_REFUSED) {
-        pod->told = SL_HOLD_NONE;
-    }
-    if (may_go && !pod->queued) {
-        sl_plan_queue_add(planner, pod);
-    }
-    keep_account(planner, pod, next);
 }
 
 void sl_plan_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
-    transition_make(planner, pod, transition_of(planner, pod));
+    struct transition next = transition_of(planner, pod);
+    bool stays = sl_plan_is_queued(pod) && next.stand == pod->stand; /* for the last run's reason */
+    move(planner, pod, next.stand);
+    if (!stays) {
+        set_state(planner, pod, next);
+    }
+    keep_account(planner, pod);
 }
 
 void sl_plan_depart(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
-    transition_make(planner, pod, (struct transition){.state = pod->state, .gone = true});
+    move(planner, pod, SL_STAND_OUT);
+    keep_account(planner, pod);
+}
+
+void sl_plan_take_out(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    move(planner, pod, SL_STAND_OUT);
+}
+
+void sl_plan_told(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    move(planner, pod, SL_STAND_TOLD);
+}
+
+void sl_plan_empty(struct sl_planner *planner, struct sl_plan_lane *lane, bool all)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < lane->n_queue; i++) {
+        struct sl_plan_pod *pod = lane->queue[i];
+        if (all || pod->class->ask->moving) {
+            pod->stand = SL_STAND_OUT;
+            keep_account(planner, pod);
+        } else {
+            lane->queue[n] = pod;
+            n++;
+        }
+    }
+    lane->n_queue = n;
+    sl_plan_reserve_end(planner, lane);
 }
 
 void sl_plan_settle_all(struct sl_planner *planner)

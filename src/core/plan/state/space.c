@@ -35,6 +35,12 @@ void sl_plan_space_unref(struct sl_planner *planner, struct sl_plan_space *space
     }
 }
 
+bool sl_planner_waits_beside(const struct sl_planner *planner, const char *namespace)
+{
+    bool here = sl_map_get(&planner->spaces, namespace, strlen(namespace)) != NULL;
+    return planner->spaces.len > (here ? 1 : 0);
+}
+
 /* ---- namespaces whose releases are refused ---- */
 
 /* Takes the pods out of the order's account, as none waits for them now, or puts them back. */
@@ -44,7 +50,7 @@ static void settle_space(struct sl_planner *planner, const struct sl_plan_space 
     size_t at = 0;
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
-        if (pod->space != space || !pod->queued) {
+        if (pod->space != space || !sl_plan_is_queued(pod)) {
             continue;
         }
         struct sl_plan_lane *lane = sl_plan_lane_of(pod);

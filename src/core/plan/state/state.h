@@ -15,6 +15,17 @@ static inline int64_t sl_plan_later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static inline int64_t sl_plan_earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Has the order set pods aside, until a node has more room? */
+static inline bool sl_plan_any_aside(const struct sl_planner *planner)
+{
+    return planner->account.n_aside > 0;
+}
+
 /* ---- touch.c ---- */
 
 /* What changes: sets of these. */
@@ -82,6 +93,8 @@ static inline struct sl_plan_retry *sl_plan_retrying(struct sl_plan_lane *lane,
 
 /* Remembers how long a pod ran that has just ended. */
 void sl_plan_note_run(struct sl_planner *planner, const struct sl_pod *pod);
+/* Is that asked for, and has any pod ended? */
+bool sl_plan_learns(const struct sl_planner *planner);
 /* How long pods of its owner have run, at most its timeout; 0: nothing is usual. */
 int64_t sl_plan_usual(const struct sl_planner *planner, const struct sl_pod *pod);
 
@@ -89,7 +102,8 @@ int64_t sl_plan_usual(const struct sl_planner *planner, const struct sl_pod *pod
 
 /* Records that this node offers its resources. */
 void sl_plan_offer_add(struct sl_planner *planner, const struct sl_node *node);
-/* Forgets what nodes offered before they changed, of sl_plan_offer_now() alone. */
+/* Forgets what nodes offered before they changed, of sl_plan_offer_now() alone: all are to be added
+ * anew. */
 void sl_plan_offer_renew(struct sl_planner *planner);
 void sl_plan_offer_reset(struct sl_planner *planner);
 /* The most units on one node, out of service or not, of nodes added since the last reset; 0: no
@@ -98,6 +112,9 @@ int64_t sl_plan_offer_most(const struct sl_planner *planner, uint64_t key);
 /* The most units that one node offers now, or could be cut into. */
 int64_t sl_plan_offer_now(const struct sl_planner *planner, uint64_t key);
 bool sl_plan_offers(const struct sl_planner *planner, uint64_t key);
+/* Does a node offer a new resource, that asks have not met yet? */
+bool sl_plan_offers_fresh(const struct sl_planner *planner);
+void sl_plan_offers_met(struct sl_planner *planner);
 
 /* ---- lane.c ---- */
 
@@ -117,6 +134,9 @@ enum sl_hold_reason sl_plan_reason(const struct sl_planner *planner, const struc
 
 /* ---- class.c ---- */
 
+struct sl_plan_ask *sl_plan_ask_first(const struct sl_planner *planner);
+/* Are the asks not those of the last call? */
+bool sl_plan_asks_changed(struct sl_planner *planner);
 /* Returns a new reference to the pod's class, which it makes if need be. NULL: out of memory. */
 struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_pod *pod);
 void sl_plan_class_unref(struct sl_planner *planner, struct sl_plan_class *class);
@@ -158,15 +178,20 @@ struct sl_queue_over sl_plan_over_headroom(const struct sl_planner *planner,
 
 /* ---- settle.c ---- */
 
-/* Moves the pod from its list to the end of this one; NULL: to none. */
-void sl_plan_enlist(struct sl_plan_pod *pod, struct sl_list *list);
-
 /* Brings the pod's state, list, queue and account in line with all that is known of it: to be
  * called when any of that has changed. Never fails. */
 void sl_plan_settle(struct sl_planner *planner, struct sl_plan_pod *pod);
 void sl_plan_settle_all(struct sl_planner *planner);
-/* Takes the pod out of its lane. */
+/* The first of the pods that are nominated (by time), rest or are refused; NULL: none. */
+struct sl_plan_pod *sl_plan_pod_first(const struct sl_planner *planner, enum sl_plan_stand stand);
+/* Takes the pod out of its lane, and out of the order's account. */
 void sl_plan_depart(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* Takes the pod out of the list that it is in, to be settled anew. */
+void sl_plan_take_out(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* Takes the pods of moving asks, or all, out of the lane's queue; all are to be settled. */
+void sl_plan_empty(struct sl_planner *planner, struct sl_plan_lane *lane, bool all);
+/* A run has told that the pod is refused. */
+void sl_plan_told(struct sl_planner *planner, struct sl_plan_pod *pod);
 
 /* ---- relane.c ---- */
 

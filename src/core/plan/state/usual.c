@@ -29,6 +29,11 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+bool sl_plan_learns(const struct sl_planner *planner)
+{
+    return planner->config.learn_runtime && planner->past != NULL;
+}
+
 int64_t sl_plan_usual(const struct sl_planner *planner, const struct sl_pod *pod)
 {
     int32_t sorted[SL_PAST_VALUES];

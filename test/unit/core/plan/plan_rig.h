@@ -308,14 +308,16 @@ static inline void plan_rig_act(void *context, const struct sl_plan_action *acti
     }
 }
 
-/* What a run does, as text. */
+/* What a run does, as text; before and after it all parts of the planner agree. */
 static inline const char *plan_rig_run(struct plan_rig *rig, size_t max_nominations)
 {
     struct sl_error err = {0};
     rig->log[0] = '\0';
+    sl_planner_audit(rig->planner);
     assert_int_equal(
         sl_planner_run(rig->planner, NULL, max_nominations, rig->now_us, plan_rig_act, rig, &err),
         0);
+    sl_planner_audit(rig->planner);
     return rig->log;
 }
 
