@@ -45,5 +45,5 @@ build() {
 
 # The C files of ours, one a line, relative to the repository's root.
 c_sources() {
-    (cd "$root" && find include src test -name '*.[ch]' -type f | LC_ALL=C sort)
+    (cd "$root" && find include src evidence test -name '*.[ch]' -type f | LC_ALL=C sort)
 }

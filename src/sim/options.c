@@ -3,12 +3,10 @@
 
 #include <stddef.h>
 
-#include "sim/experiments/reproduce.h"
 #include "util/term/option.h"
 
 enum {
     IN_RUN = 1 << SL_COMMAND_RUN,
-    IN_REPRODUCE = 1 << SL_COMMAND_REPRODUCE,
     SEEDS_MAX = 1000000,
     THREADS_MAX = 256,
 };
@@ -58,29 +56,17 @@ static const struct sl_option options[] = {
     {"--commands", "FILE",
      "write the engine's commands, as the daemon's log has them at level debug", AT(commands),
      .kind = SL_OPTION_ONCE, .commands = IN_RUN},
-    {"--pods", "FILE", "openb: the list of pods, over the one in the folder of data", AT(pods),
-     .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
-    {"--nodes", "FILE", "openb: the list of nodes, over the one in the folder of data", AT(nodes),
-     .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
-    {"--policy", "NAME,...", "openb: only these policies", AT(policy), .kind = SL_OPTION_ONCE,
-     .commands = IN_REPRODUCE},
-    {"--days", "long|short", "repartition: only the days of 24 hours, or of ten minutes", AT(days),
-     .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
-    {"--data", "FOLDER", "where the published traces are (else $SLICED_DATA)", AT(data),
-     .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
     {"--seeds", "N", "runs, each with the next seed", AT(seeds), .min = 1, .max = SEEDS_MAX,
-     .kind = SL_OPTION_NUMBER, .commands = IN_RUN | IN_REPRODUCE},
+     .kind = SL_OPTION_NUMBER, .commands = IN_RUN},
     {"--seed", "N", "the first seed (1)", AT(seed), .min = 0, .max = INT64_MAX,
-     .kind = SL_OPTION_NUMBER, .commands = IN_RUN | IN_REPRODUCE},
+     .kind = SL_OPTION_NUMBER, .commands = IN_RUN},
     {"--threads", "N", "how many run at once (one per processor); results do not depend on it",
-     AT(threads), .min = 1, .max = THREADS_MAX, .kind = SL_OPTION_NUMBER,
-     .commands = IN_RUN | IN_REPRODUCE},
-    {"--output", "table|csv|json|svg", "form of the report (table)", AT(output_name),
-     .kind = SL_OPTION_ONCE, .commands = IN_RUN | IN_REPRODUCE, .letter = 'o'},
+     AT(threads), .min = 1, .max = THREADS_MAX, .kind = SL_OPTION_NUMBER, .commands = IN_RUN},
+    {"--output", "table|csv|json", "form of the report (table)", AT(output_name),
+     .kind = SL_OPTION_ONCE, .commands = IN_RUN, .letter = 'o'},
     {"--audit", NULL, "check after each step that the engine's parts agree: slow, for developers",
      AT(audit), .commands = IN_RUN},
-    {"--quiet", NULL, "no progress and no notes on standard error", AT(quiet),
-     .commands = IN_RUN | IN_REPRODUCE},
+    {"--quiet", NULL, "no progress and no notes on standard error", AT(quiet), .commands = IN_RUN},
     {"--version", NULL, "print the version and exit", AT(version)},
     {"--help", NULL, "print this and exit", AT(help), .letter = 'h'},
 };
@@ -89,13 +75,11 @@ static const char *const outputs[] = {
     [SL_OUTPUT_TABLE] = "table",
     [SL_OUTPUT_CSV] = "csv",
     [SL_OUTPUT_JSON] = "json",
-    [SL_OUTPUT_SVG] = "svg",
 };
 
 static const char *const commands[] = {
     [SL_COMMAND_NONE] = "slicesim",
     [SL_COMMAND_RUN] = "slicesim run",
-    [SL_COMMAND_REPRODUCE] = "slicesim reproduce",
 };
 
 static struct sl_option_table table_of(enum sl_sim_command command)
@@ -128,19 +112,15 @@ static int take_output(struct sl_sim_options *out, struct sl_error *err)
             return 0;
         }
     }
-    return sl_error_set(err, SL_ERR_FIELD, "--output \"%s\": expected table, csv, json or svg",
+    return sl_error_set(err, SL_ERR_FIELD, "--output \"%s\": expected table, csv or json",
                         out->output_name);
 }
 
-/* A word without dashes: the experiment, or a further file of --cluster. */
+/* A word without dashes: a further file of --cluster. */
 static int take_word(struct sl_sim_options *out, const char *word, bool files, struct sl_error *err)
 {
     if (files) {
         return add_file(out, word, err);
-    }
-    if (out->command == SL_COMMAND_REPRODUCE && out->experiment == NULL) {
-        out->experiment = word;
-        return 0;
     }
     return sl_error_set(err, SL_ERR_FIELD, "unexpected \"%s\"; %s --help shows how", word,
                         commands[out->command]);
@@ -150,16 +130,13 @@ static int take_command(struct sl_sim_options *out, const char *word, struct sl_
 {
     if (strcmp(word, "run") == 0) {
         out->command = SL_COMMAND_RUN;
-    } else if (strcmp(word, "reproduce") == 0) {
-        out->command = SL_COMMAND_REPRODUCE;
     } else if (strcmp(word, "help") == 0) {
         out->help = true;
     } else if (strcmp(word, "version") == 0) {
         out->version = true;
     } else {
         return sl_error_set(err, SL_ERR_FIELD,
-                            "unknown command \"%s\"; expected run, reproduce, help or version",
-                            word);
+                            "unknown command \"%s\"; expected run, help or version", word);
     }
     return 0;
 }
@@ -213,11 +190,9 @@ static void help_none(struct sl_buf *out)
         "where\n\n"
         "Usage: slicesim run --trace FORMAT:FILE|--generate SPEC\n"
         "                    --cluster FILE|--nodes FORMAT:FILE|--gpus N\n"
-        "                    --policy NAME[,NAME...] [--seeds N] [-o table|csv|json|svg]\n"
-        "       slicesim reproduce EXPERIMENT [--seeds N] [-o table|csv|json|svg]\n\n"
-        "Commands:\n"
-        "  run         simulate a workload on a cluster; slicesim run --help\n"
-        "  reproduce   published experiments, run again; slicesim reproduce --help\n",
+        "                    --policy NAME[,NAME...] [--seeds N] [-o table|csv|json]\n"
+        "\nCommands:\n"
+        "  run         simulate a workload on a cluster; slicesim run --help\n",
         SL_VERSION);
     list_options(SL_COMMAND_NONE, out);
     sl_buf_puts(out, "\nExit status: 0 done, 1 the system refused something, 2 wrong option, "
@@ -265,7 +240,6 @@ static const char run_help[] =
     "-o json\n"
     "  slicesim run --trace csv:jobs.csv --cluster deploy/examples/a30-mixed.yaml --policy "
     "bounded\n"
-    "  slicesim run --trace csv:jobs.csv --gpus 4 --policy fifo,bounded -o svg > plot.svg\n"
     "  slicesim run --generate ask=nvidia.com/mig-1g.5gb:1+nvidia.com/mig-3g.20gb:1 --policy "
     "bounded \\\n"
     "    --gpus 2x4:A100-SXM4-40GB:7g.40gb --partitioning dynamic,seconds=30\n"
@@ -278,38 +252,18 @@ static void help_run(struct sl_buf *out)
                 "Usage: slicesim run --trace FORMAT:FILE|--generate SPEC\n"
                 "                    --cluster FILE|--nodes FORMAT:FILE|--gpus N\n"
                 "                    --policy NAME[,NAME...] [--partitioning HOW] [--seeds N]\n"
-                "                    [-o table|csv|json|svg]\n"
+                "                    [-o table|csv|json]\n"
                 "       slicesim run --live FILE --policy NAME[,NAME...] [--for DURATION]\n"
-                "                    [--partitioning HOW] [-o table|csv|json|svg]\n");
+                "                    [--partitioning HOW] [-o table|csv|json]\n");
     list_options(SL_COMMAND_RUN, out);
     sl_buf_puts(out, run_help);
 }
 
-static void help_reproduce(struct sl_buf *out)
-{
-    sl_buf_puts(out, "Usage: slicesim reproduce EXPERIMENT [--seeds N] [-o table|csv|json|svg]\n"
-                     "\nExperiments:\n");
-    for (size_t i = 0; sl_reproduce_at(i) != NULL; i++) {
-        const struct sl_reproduction *row = sl_reproduce_at(i);
-        sl_buf_printf(out, "  %-16s %s\n", row->name, row->summary);
-        if (row->data != NULL) {
-            sl_buf_printf(out, "  %-16s needs --data: %s\n", "", row->data);
-        }
-    }
-    list_options(SL_COMMAND_REPRODUCE, out);
-    sl_buf_puts(out, "\nExamples:\n"
-                     "  slicesim reproduce short-tasks\n"
-                     "  slicesim reproduce orders --seeds 100 -o svg > orders.svg\n"
-                     "  slicesim reproduce openb --data FOLDER --policy bestfit,fgd,sliced\n"
-                     "  slicesim reproduce repartition --seeds 4\n");
-}
-
 void sl_sim_options_help(enum sl_sim_command command, struct sl_buf *out)
 {
-    static void (*const help[])(struct sl_buf * out) = {
-        [SL_COMMAND_NONE] = help_none,
-        [SL_COMMAND_RUN] = help_run,
-        [SL_COMMAND_REPRODUCE] = help_reproduce,
-    };
-    help[command](out);
+    if (command == SL_COMMAND_RUN) {
+        help_run(out);
+    } else {
+        help_none(out);
+    }
 }

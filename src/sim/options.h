@@ -9,14 +9,13 @@
 #include "util/buf.h"
 #include "util/error.h"
 
-enum sl_sim_command { SL_COMMAND_NONE, SL_COMMAND_RUN, SL_COMMAND_REPRODUCE };
+enum sl_sim_command { SL_COMMAND_NONE, SL_COMMAND_RUN };
 
 enum { SL_SIM_FILES_MAX = 64 };
 
 /* Texts are borrowed from the arguments; NULL where not given. */
 struct sl_sim_options {
     enum sl_sim_command command;
-    const char *experiment; /* reproduce: its name */
     const char *trace;
     const char *generate;
     const char *live;
@@ -24,16 +23,13 @@ struct sl_sim_options {
     const char *horizon;
     const char *cluster[SL_SIM_FILES_MAX];
     const char *nodes;
-    const char *pods;
     const char *gpus;
     const char *policy;
-    const char *days; /* reproduce repartition: which */
     const char *partitioning;
     const char *estimate;
     const char *runtime;
     const char *decisions;
     const char *commands;
-    const char *data;
     const char *output_name;
     uint64_t seed;
     uint64_t seeds; /* 0: not given */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "sim/input/trace.h"
-#include "sim/output/plot.h"
 #include "sim/output/report.h"
 #include "sim/play/experiment.h"
 #include "sliced/timeout.h"
@@ -255,7 +254,6 @@ static int command_run(struct command *command, struct sl_buf *out, struct sl_er
         [SL_OUTPUT_TABLE] = sl_report_table,
         [SL_OUTPUT_CSV] = sl_report_csv,
         [SL_OUTPUT_JSON] = sl_report_json,
-        [SL_OUTPUT_SVG] = sl_plot,
     };
     const struct sl_sim_options *options = command->options;
     struct sl_experiment experiment = {
@@ -269,8 +267,7 @@ static int command_run(struct command *command, struct sl_buf *out, struct sl_er
         .crew = {.threads = (unsigned)options->threads,
                  .progress = !options->quiet,
                  .doing = "simulating"},
-        .keep = options->output == SL_OUTPUT_SVG || options->decisions != NULL ||
-                options->commands != NULL,
+        .keep = options->decisions != NULL || options->commands != NULL,
         .commands = options->commands != NULL,
         .audit = options->audit,
     };

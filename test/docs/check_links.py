@@ -12,7 +12,7 @@ from pathlib import Path
 
 LEFT_OUT = {"build", ".git", "corpus", "data", "__pycache__", ".cache"}
 TEXT = {".md", ".c", ".h", ".py", ".txt", ".yaml", ".tpl", ".cmake", ".8", ".1", ""}
-FOLDERS = "cmake|deploy|docs|include|scripts|src|test"
+FOLDERS = "cmake|deploy|docs|evidence|include|scripts|src|test"
 
 
 def files_of(root):

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs the console blocks of a page against a fresh daemon and compares what comes back.
 
-usage: check_readme.py SLICED SLICESIM KUBECTL-SLICED PAGE
+usage: check_readme.py PAGE SLICED PROGRAM...
 
 In a block ```console a line "$ ..." is a command, "> ..." goes on with it, and the lines after it
 are its output, in which "…" stands for any text, a line of "…" alone for any lines, a duration such
 as 7h59m for any other, and two spaces or more for as many as the columns need. All commands run in
 one bash, in order. The daemon is started as the page's first `build/run/sliced --cluster FILE` says,
-else on the README's example cluster with its queue; its address takes the place of 127.0.0.1:8888, the programs that of build/run/sliced and the like.
+else on the README's example cluster with its queue; its address takes the place of 127.0.0.1:8888, and the
+programs that of build/run/sliced and the like.
 """
 
 import os
@@ -103,16 +104,15 @@ def run_commands(commands, address):
     return outputs[:-1]
 
 
-def main(program, simulator, plugin, page_path):
+def main(page_path, program, *others):
     with open(page_path, encoding="utf-8") as page:
         text = page.read()
     commands = read_commands(text)
     if not commands:
         sys.exit(f"{page_path}: no console blocks")
     with tempfile.TemporaryFile("w+") as log, tempfile.TemporaryDirectory() as folder:
-        os.symlink(os.path.abspath(program), os.path.join(folder, "sliced"))
-        os.symlink(os.path.abspath(simulator), os.path.join(folder, "slicesim"))
-        os.symlink(os.path.abspath(plugin), os.path.join(folder, "kubectl-sliced"))
+        for path in (program, *others):
+            os.symlink(os.path.abspath(path), os.path.join(folder, os.path.basename(path)))
         daemon, address = start_daemon(program, options_of(text), log)
         try:
             outputs = run_commands(
@@ -133,6 +133,6 @@ def main(program, simulator, plugin, page_path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:]))

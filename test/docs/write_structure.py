@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints docs/architecture.md with its tables and drawings of src made anew: from the README.md of
+"""Prints docs/architecture.md with its tables and drawings of the sources made anew: from the README.md of
 each subfolder, the orders that the build reads, and what the sources include.
 
 usage: write_structure.py ROOT
@@ -17,7 +17,7 @@ END = "<!-- until here -->\n"
 
 def purpose(root, subfolder):
     """The paragraph behind the title."""
-    text = (root / "src" / subfolder / "README.md").read_text(encoding="utf-8")
+    text = (root / structure.folder_of(subfolder) / "README.md").read_text(encoding="utf-8")
     return " ".join(text.split("\n\n")[1].split())
 
 
@@ -63,7 +63,7 @@ def page_part(root):
     libraries = structure.read_libraries(root)
     sources = structure.read_sources(root)
     edges, _ = structure.include_edges(sources, libraries)
-    used = {structure.subfolder_of(path): set() for path in sources if path.startswith("src/")}
+    used = {structure.subfolder_of(path): set() for path in sources if not path.startswith("include/")}
     between = {name: set() for name in libraries}
     for _, home, other, _ in edges:
         if home.split("/")[0] == other.split("/")[0]:
@@ -74,7 +74,7 @@ def page_part(root):
              "", *drawing(between), "", "| library, subfolder | what it does, what it does not | uses |",
              "|---|---|---|"]
     for name, library in libraries.items():
-        lines.append(row(f"**`src/{name}`**", purpose(root, name), library.links))
+        lines.append(row(f"**`{structure.folder_of(name)}`**", purpose(root, name), library.links))
         lines += [row(f"`{subfolder}`", purpose(root, subfolder), sorted(reduced(used)[subfolder] - {name}))
                   for subfolder in subfolders_of(library, used)]
     core = {subfolder: used[subfolder] for subfolder in reversed(libraries["core"].subfolders)}

@@ -1,19 +1,35 @@
 """Experiments that were published, as many seeds as their figures need. An optimised build plays them in
 seconds; scripts/test plays them on that alone."""
-import json
-
 import pytest
 
-from simulator import needs_data, play_published, run, sharing_rows
+from simulator import needs_data, play_published, rows_of, sharing_data, sharing_rows
 
 
 def test_short_tasks_lie_where_the_paper_does():
-    rows = {r["policy"]: r for r in json.loads(
-        run("reproduce", "short-tasks", "--seeds", "2000", "-o", "json").stdout)["rows"]}
+    rows = {r["policy"]: r for r in rows_of("short-tasks", "--seeds", "2000")}
     assert rows["sjf"]["ofFifo"]["median"] == pytest.approx(0.48, abs=0.02)
     assert rows["p"]["ofFifo"]["median"] == pytest.approx(0.53, abs=0.02)
-    assert rows["sjf"]["paper"]["inside"] and rows["p"]["paper"]["inside"]
+    assert rows["sjf"]["paperInside"] and rows["p"]["paperInside"]
     assert rows["sjf"]["ofFifo"]["p5"] < 0.447 < rows["sjf"]["ofFifo"]["p95"]
+
+
+def test_sharing_by_peaks_pushes_no_pod_out_and_gains_time(tmp_path):
+    rows = sharing_rows("--data", sharing_data(tmp_path, lives=9), "--seeds", "1")
+    assert len(rows) == 70
+    engines = [f"{load}-{over}" for load in ("engines", "again") for over in (50, 100, 150, 250)]
+    for load in ["published-1x", "published-2x", "published-3x", "generated", "repeated"] + engines:
+        asks, peaks, oracle = (rows[load, name] for name in ("asks", "peaks", "oracle"))
+        assert asks["pushed"] == oracle["pushed"] == 0
+        # of a workload that never ran before several pods may grow late at once
+        assert peaks["pushed"] <= (10 if load == "generated" else 0)
+        assert oracle["beyond"] == 0
+        assert oracle["pending"] <= peaks["pending"] <= asks["pending"]
+    assert rows["published-3x", "peaks"]["pending"] < 0.7 * rows["published-3x", "asks"]["pending"]
+    assert rows["repeated", "peaks"]["pending"] < 0.9 * rows["repeated", "asks"]["pending"]
+    assert rows["generated", "cbp"]["pushed"] > 0
+    for load, at_most in ("engines", 0.45), ("again", 0.35):  # of what they wait by asks, over all
+        assert sum(rows[f"{load}-{over}", "peaks"]["pending"] for over in (50, 100, 150, 250)) < \
+            at_most * sum(rows[f"{load}-{over}", "asks"]["pending"] for over in (50, 100, 150, 250))
 
 
 @needs_data

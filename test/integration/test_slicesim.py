@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import xml.dom.minidom
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ EXAMPLES = ROOT / "deploy" / "examples"
 sys.path.insert(0, str(ROOT / "test" / "docs"))
 
 from check_readme import MARK, matches, read_commands  # noqa: E402
-from simulator import SLICESIM, needs_data, play_published, run, runs_of, sharing_rows  # noqa: E402
+from simulator import SLICESIM, needs_data, play_published, run, runs_of  # noqa: E402
 
 
 def test_the_pages_commands_answer_as_the_page_says(tmp_path):
@@ -37,12 +36,10 @@ def test_the_pages_commands_answer_as_the_page_says(tmp_path):
 
 
 def test_help_teaches_with_examples():
-    for command in ([], ["run"], ["reproduce"]):
+    for command in ([], ["run"]):
         text = run(*command, "--help").stdout
         assert "Usage: slicesim" in text
     assert "Examples:" in run("run", "--help").stdout
-    for name in ("short-tasks", "orders", "mig"):
-        assert name in run("reproduce", "--help").stdout
     assert run("--version").stdout.startswith("slicesim ")
     assert run("version").stdout == run("--version").stdout
     assert run("help").stdout == run("--help").stdout
@@ -82,7 +79,7 @@ def test_a_trace_whose_run_times_are_drawn_may_come_from_standard_input():
 
 
 @pytest.mark.parametrize("arguments,message", [
-    ([], "nothing to do: slicesim run or slicesim reproduce"),
+    ([], "nothing to do: slicesim run, which slicesim run --help explains"),
     (["run"], "which jobs: give one of --trace FORMAT:FILE, --generate SPEC, --live FILE"),
     (["run", "--live", "x", "--gpus", "2", "--policy", "fifo"], "--gpus: not with --live, which has it all"),
     (["run", "--live", "/nonexistent", "--policy", "fifo"], "/nonexistent: No such file or directory"),
@@ -104,13 +101,6 @@ def test_a_trace_whose_run_times_are_drawn_may_come_from_standard_input():
      "/nonexistent: No such file or directory"),
     (["run", "--generate", "tasks=2", "--policy", "shortest", "--gpus", "1"],
      "there is no policy \"shortest\"; there are fifo, sjf, p, hrrn, bounded"),
-    (["reproduce"], "reproduce what? One of short-tasks, orders, mig"),
-    (["reproduce", "table-9"], "unknown experiment \"table-9\"; there are short-tasks"),
-    (["reproduce", "mig", "-o", "svg"], "reproduce mig has no plot"),
-    (["reproduce", "orders", "--policy", "fifo"], "--policy: only with reproduce openb"),
-    (["reproduce", "mig", "--nodes", "a.csv"], "--nodes: only with reproduce openb"),
-    (["reproduce", "mig", "--days", "short"], "--days: only with reproduce repartition"),
-    (["reproduce", "repartition", "--days", "hot"], "--days: expected long or short, found \"hot\""),
 ])
 def test_what_is_wrong_is_told(arguments, message):
     done = run(*arguments, status=2)
@@ -247,24 +237,6 @@ def test_results_do_not_depend_on_threads():
     assert len(texts) == 1
 
 
-@pytest.mark.parametrize("arguments", [
-    ["run", "--generate", "tasks=30,namespace=a+b", "--gpus", "3", "--policy",
-     "fifo,bounded:c=1.3", "--seeds", "3"],
-    ["run", "--generate", "tasks=30,ask=nvidia.com/mig-1g.6gb:1+nvidia.com/mig-1g.6gb:2", "--gpus",
-     "1x2:A30:1g.6gb*4", "--policy", "sjf"],
-    ["reproduce", "short-tasks", "--seeds", "5"],
-    ["reproduce", "orders", "--seeds", "1"],
-])
-def test_plots_are_well_formed_and_follow_the_pages_colours(arguments):
-    text = run(*arguments, "-o", "svg").stdout
-    root = xml.dom.minidom.parseString(text).documentElement
-    assert root.tagName == "svg"
-    assert "prefers-color-scheme:dark" in text
-    for name in ("x", "y", "width", "height"):
-        for rect in root.getElementsByTagName("rect"):
-            assert float(rect.getAttribute(name) or 0) >= 0
-
-
 def test_decisions_name_every_start_once(tmp_path):
     path = tmp_path / "starts.csv"
     run("run", "--generate", "tasks=40", "--gpus", "2x2", "--policy", "sjf,bounded", "--decisions",
@@ -277,26 +249,7 @@ def test_decisions_name_every_start_once(tmp_path):
         assert len({r["pod"] for r in mine}) == 40
         assert [float(r["time"]) for r in mine] == sorted(float(r["time"]) for r in mine)
         assert all(r["devices"].startswith("nvidia.com/gpu=") for r in mine)
-
-
-def test_no_way_of_cutting_waits_for_less_than_the_bound_on_short_days():
-    rows = json.loads(run("reproduce", "repartition", "--days", "short", "--seeds", "1", "-o",
-                          "json").stdout)["rows"]
-    for day in {row["day"] for row in rows}:
-        ways = {row["way"]: row for row in rows if row["day"] == day}
-        bound = ways.pop("no way is shorter")
-        assert bound["wait_s"] <= min(way["wait_s"] for way in ways.values())
-        assert bound["cuts"] is None
-        assert not [way for way in ways.values() if way["never_started"] > 0]
-        assert ways["sliced, nos' agent"]["wait_s"] < ways["nos' rule, nos' agent"]["wait_s"]
-
-
-def test_mig_keeps_table_threes_shape():
-    rows = json.loads(run("reproduce", "mig", "-o", "json").stdout)["rows"]
-    for row in rows:
-        assert row["here"] == pytest.approx(row["paper"], rel=0.15)
-    mig = [r["here"] for r in rows if r["way"] == "MIG parallel"]
-    assert max(mig) == min(mig)
+        assert all(0 <= float(r["wait"]) <= float(r["time"]) for r in mine)
 
 
 SLICES = ["--generate", "tasks=120,gap=exp:20,ask=nvidia.com/mig-1g.5gb:1@3+nvidia.com/mig-3g.20gb:1",
@@ -328,159 +281,6 @@ def test_partitioned_runs_do_not_depend_on_threads():
         assert run(*options, "--threads", 1).stdout == run(*options, "--threads", 3).stdout
 
 
-SPEEDS = "model,batch,profile,speed_vs_7g\n"
-
-
-def speeds(folder, text):
-    (folder / "miso").mkdir()
-    (folder / "miso" / "mig_iter_time.csv").write_text(SPEEDS + text)
-    return folder
-
-
-def test_miso_gives_slices_to_jobs_that_lose_nothing_on_them(tmp_path):
-    data = speeds(tmp_path, "small,1,1g.5gb,1\nsmall,1,2g.10gb,1\nsmall,1,7g.40gb,1\n")
-    rows = {r["scheme"]: r for r in json.loads(
-        run("reproduce", "miso", "--data", data, "--seeds", "3", "-o", "json").stdout)["rows"]}
-    assert rows["whole GPUs"]["ofWhole"] == rows["best static cut"]["ofStatic"] == 1
-    assert rows["best static cut"]["ofWhole"] < 0.5  # seven slices, each as fast as the GPU
-    assert 1 < rows["MISO's method"]["ofStatic"] < 1.1  # nothing to gain, and jobs stand still
-
-
-def test_miso_gives_whole_gpus_to_jobs_that_run_nowhere_else(tmp_path):
-    data = speeds(tmp_path, "large,1,7g.40gb,1\n")
-    for row in json.loads(run("reproduce", "miso", "--data", data, "--seeds", "2", "-o",
-                              "json").stdout)["rows"]:
-        assert row["ofWhole"] == pytest.approx(row["ofStatic"])
-        assert row["ofWhole"] == pytest.approx(1, abs=0.02)
-
-
-@pytest.mark.parametrize("text,message", [
-    ("a,1,1g.5gb,1\n", "a/1 has no speed on 7g.40gb"),
-    ("a,1,5g.5gb,1\n", ":2:5: profile: expected a profile of the A100 40 GB, found \"5g.5gb\""),
-    ("a,1,7g.40gb,fast\n", ":2:13: speed_vs_7g: expected a number"),
-    ("", "no measured speed"),
-])
-def test_miso_tells_what_is_wrong_with_its_data(tmp_path, text, message):
-    done = run("reproduce", "miso", "--data", speeds(tmp_path, text), status=2)
-    assert message in done.stderr
-
-
-@needs_data
-def test_miso_keeps_what_it_published():
-    rows = {r["scheme"]: r for r in json.loads(
-        run("reproduce", "miso", "--seeds", "100", "-o", "json").stdout)["rows"]}
-    assert rows["MISO's method"]["ofWhole"] <= 1 - 0.49
-    assert rows["MISO's method"]["ofStatic"] <= 1 - 0.16
-
-
-def test_cbp_pp_decides_on_the_windows_given(tmp_path):
-    steady = {"pod": "a", "by": "CBP", "file": "OVERPROV_100_x.log", "cov": 0.1, "p80": 18000.0,
-              "used": [18000.0] * 20}
-    full = steady | {"pod": "b", "used": [25000.0] * 20}
-    (tmp_path / "cbp_pp_accept_golden.json").write_text(json.dumps([steady, full]))
-    rows = json.loads(run("reproduce", "cbp-pp", "--data", tmp_path, "-o", "json").stdout)["rows"]
-    assert [(r["pod"], r["here"], r["samePercentile"]) for r in rows] == [
-        ("a", "CBP", True), ("b", "no", False)]
-    table = run("reproduce", "cbp-pp", "--data", tmp_path).stdout
-    assert "All decisions alike: no" in table
-
-
-def test_cbp_pp_takes_pods_that_were_not_accepted_and_numbers_that_were_not_logged(tmp_path):
-    """As another run of the experiment may have them: members in any order, most windows full."""
-    falling = [10000 - 20 * i for i in range(100)] + [8000 - 330 * i for i in range(24)]
-    decisions = [
-        {"used": [25000] * 20, "by": None, "pod": "full", "file": "OVERPROV_50_x.log", "p80": None, "pred": None},
-        {"free": falling, "ac": None, "by": "no", "file": "OVERPROV_50_x.log", "pod": "falling", "pred": -6111},
-    ]
-    (tmp_path / "cbp_pp_accept_golden.json").write_text(json.dumps(decisions))
-    rows = json.loads(run("reproduce", "cbp-pp", "--data", tmp_path, "-o", "json").stdout)["rows"]
-    assert [(r["published"], r["here"], r["ask"]) for r in rows] == [("no", "no", 10491)] * 2
-    assert [r["samePrediction"] for r in rows] == [None, True]
-    assert {r[key] for r in rows for key in ("samePercentile", "sameCorrelation", "sameVariation")} == {None}
-
-
-@pytest.mark.parametrize("text,message", [
-    ("[]", "cbp_pp_accept_golden.json holds no decision"),
-    ("", "found the end of the text"),
-    ("[{\"pod\": 3}]", "golden.json:1:10: expected a string"),
-    ("[{\"used\": [-1]}]", ":1:12: expected at most 4096 samples of 0 MiB and more"),
-    ("[{\"used\": 7}]", ":1:11: expected a list of numbers"),
-    ("[{\"used\": [null]}]", ":1:12: expected a number"),
-    ("[{\"used\": [NaN]}]", ":1:12: expected a value"),
-    ("[{\"cov\": \"0.1\"}]", ":1:10: expected a number"),
-    ("[{\"by\": \"cbp\"}]", ":1:9: by: expected CBP, PP or no"),
-    ("[{\"used\": [1]}]", ":1:14: by: expected CBP, PP or no, found nothing"),
-    ("[{\"by\": \"CBP\"}]", ":1:14: expected the window, used or free"),
-    ("[7]", ":1:2: expected a list of objects"),
-    ("{}", ":1:1: expected a list of objects"),
-    ("[{\"pod\": \"a\"", "expected ',' or '}', found the end of the text"),
-])
-def test_cbp_pp_tells_what_is_wrong_with_its_data(tmp_path, text, message):
-    (tmp_path / "cbp_pp_accept_golden.json").write_text(text)
-    assert message in run("reproduce", "cbp-pp", "--data", tmp_path, status=2).stderr
-
-
-@needs_data
-def test_cbp_pp_decides_as_published():
-    rows = json.loads(run("reproduce", "cbp-pp", "-o", "json").stdout)["rows"]
-    assert len(rows) >= 79
-    for row in rows:
-        assert row["here"] == row["published"], row
-        assert False not in (row["samePercentile"], row["sameCorrelation"], row["samePrediction"]), row
-
-
-def sharing_data(folder, lives=3, peak=8000.0):
-    """Runs as Ferikoglou et al. published them: jobs one after the other, and what three schedulers made of them."""
-    run_alone = "".join(f"{at},{mib}\n" for at, mib in enumerate(([0.0] * 5 + [300.0] * 5 + [peak] * 90) * lives))
-    for percent in (0, 100, 200):
-        for scheduler in ("DEFAULT", "ALIBABA", "CUSTSCHED"):
-            name = f"OVERPROV_{percent}_dcgm_{{}}_combined_{scheduler}.csv"
-            (folder / name.format("fb_used")).write_text(run_alone)
-            (folder / name.format("gpu_utilization")).write_text(run_alone.replace(str(peak), "10.0"))
-            (folder / name.format("power_usage")).write_text(run_alone.replace(str(peak), "41.0"))
-            (folder / f"OVERPROV_{percent}_WORKLOAD_{scheduler}.txt").write_text(
-                "Container Restart Count = 2\nPod_Start_Time - Pod_Creation_Timestamp = 0:01:05\n")
-    (folder / "arrivals.csv").write_text("arrival_s,mem_request_mib_at_0pct\n" + "".join(
-        f"{10 * i},{peak:.0f}\n" for i in range(lives)))
-    return folder
-
-
-def test_sharing_by_peaks_pushes_no_pod_out_and_gains_time(tmp_path):
-    rows = sharing_rows("--data", sharing_data(tmp_path, lives=9), "--seeds", "1")
-    assert len(rows) == 70
-    engines = [f"{load}-{over}" for load in ("engines", "again") for over in (50, 100, 150, 250)]
-    for load in ["published-1x", "published-2x", "published-3x", "generated", "repeated"] + engines:
-        asks, peaks, oracle = (rows[load, name] for name in ("asks", "peaks", "oracle"))
-        assert asks["pushed"] == oracle["pushed"] == 0
-        # of a workload that never ran before several pods may grow late at once
-        assert peaks["pushed"] <= (10 if load == "generated" else 0)
-        assert oracle["beyond"] == 0
-        assert oracle["pending"] <= peaks["pending"] <= asks["pending"]
-    assert rows["published-3x", "peaks"]["pending"] < 0.7 * rows["published-3x", "asks"]["pending"]
-    assert rows["repeated", "peaks"]["pending"] < 0.9 * rows["repeated", "asks"]["pending"]
-    assert rows["generated", "cbp"]["pushed"] > 0
-    for load, at_most in ("engines", 0.45), ("again", 0.35):  # of what they wait by asks, over all
-        assert sum(rows[f"{load}-{over}", "peaks"]["pending"] for over in (50, 100, 150, 250)) < \
-            at_most * sum(rows[f"{load}-{over}", "asks"]["pending"] for over in (50, 100, 150, 250))
-
-
-@pytest.mark.parametrize("file,text,message", [
-    ("arrivals.csv", "arrival_s\n1\n", "arrivals.csv:1:1: no column \"mem_request_mib_at_0pct\""),
-    ("arrivals.csv", "arrival_s,mem_request_mib_at_0pct\n-1,5\n", "arrivals.csv:2:1: arrival_s: expected"),
-    ("arrivals.csv", "arrival_s,mem_request_mib_at_0pct\n" + "1,5\n" * 5,
-     "expected 5 jobs one after the other, found 3"),
-    ("OVERPROV_100_dcgm_fb_used_combined_DEFAULT.csv", "0,1\n1;2\n",
-     "combined_DEFAULT.csv:2: expected \"SECOND,VALUE\""),
-    ("OVERPROV_0_dcgm_fb_used_combined_DEFAULT.csv", "0,40000\n", "a job of more than 32510 MiB"),
-    ("OVERPROV_200_WORKLOAD_ALIBABA.txt", None, "no ferikoglou/OVERPROV_200_WORKLOAD_ALIBABA.txt in"),
-])
-def test_sharing_tells_what_is_wrong_with_its_data(tmp_path, file, text, message):
-    path = sharing_data(tmp_path) / file
-    path.unlink() if text is None else path.write_text(text)
-    done = run("reproduce", "sharing", "--data", tmp_path, status=2)
-    assert message in done.stderr, done.stderr
-
-
 @needs_data
 @pytest.mark.parametrize("trace", [
     "philly:philly/simulator_trace-data_trace1.csv", "adaptdl:philly/adaptdl_workload-1.csv"])
@@ -490,11 +290,10 @@ def test_published_traces_run(trace):
 
 def test_the_manual_page_has_every_option():
     page = (ROOT / "docs" / "man" / "slicesim.1").read_text(encoding="utf-8").replace("\\-", "-")
-    for command in ("run", "reproduce"):
-        options = [word.rstrip(",") for line in run(command, "--help").stdout.splitlines()
-                   for word in line.split()[:1] if line.startswith("  --")]
-        assert len(options) > 5
-        assert [option for option in options if option not in page] == []
+    options = [word.rstrip(",") for line in run("run", "--help").stdout.splitlines()
+               for word in line.split()[:1] if line.startswith("  --")]
+    assert len(options) > 5
+    assert [option for option in options if option not in page] == []
 
 
 # ---- the simulator against the daemon ----

@@ -37,7 +37,8 @@ HEADER_HOMES = {
     "microhttpd.h": {"server"},
     "curl/curl.h": {"kube"},
     "yaml.h": {"codec"},
-    "jansson.h": {"kube"},  # small answers of the API server; what is large or frequent is streamed
+    # small answers of the API server, and the logs of experiments; what is large or frequent is streamed
+    "jansson.h": {"kube", "evidence"},
     "gnutls/gnutls.h": {"server"},
     "pthread.h": {"cluster", "kube", "server", "telemetry", "daemon", "util", "sim", "cli"},
 }
@@ -108,8 +109,8 @@ def without_comments(text):
 
 
 def wrong_includes(path, text):
-    """path: src/<home>/... or include/sliced/..., which is core's face."""
-    home = "core" if path.parts[0] == "include" else path.parts[1]
+    """path: src/<home>/..., evidence/... or include/sliced/..., which is core's face."""
+    home = "core" if path.parts[0] == "include" else structure.subfolder_of(path).split("/")[0]
     wrong = []
     for number, line in enumerate(text.splitlines(), 1):
         match = re.match(r"\s*#\s*include\s+<([^>]+)>", line)
@@ -145,12 +146,12 @@ def check_symbols(listing):
 
 
 def check_includes(root):
-    files = list(sources(Path(root), ["include", "src"]))
+    files = list(sources(Path(root), ["include", *structure.FOLDERS]))
     return [line for path, text in files for line in wrong_includes(path, text)]
 
 
 def check_banned(root):
-    files = list(sources(Path(root), ["include", "src", "test"]))
+    files = list(sources(Path(root), ["include", *structure.FOLDERS, "test"]))
     return [line for path, text in files for line in banned_calls(path, text)]
 
 

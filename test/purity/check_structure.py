@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what structure.py knows of the structure of src.
+"""Checks what structure.py knows of the structure of the sources.
 
 usage: check_structure.py sources ROOT            subfolders, their sizes and notes, and what includes what
        check_structure.py calls ROOT OBJECTS      what calls what; OBJECTS lists the object files
@@ -16,8 +16,7 @@ import structure
 def check_sources(root):
     libraries = structure.read_libraries(root)
     sources = structure.read_sources(root)
-    notes = {str(p.parent.relative_to(root / "src")) for p in (root / "src").rglob("README.md")}
-    return (structure.wrong_subfolders(sources, libraries, notes)
+    return (structure.wrong_subfolders(sources, libraries, structure.notes_of(root))
             + structure.wrong_includes(sources, libraries)
             + structure.wrong_owners(sources))
 

@@ -1,8 +1,9 @@
-"""The structure of src as the sources and objects have it, and the rules that it keeps.
+"""The structure of the sources as they and the objects have it, and the rules that it keeps.
 
-A library is a folder of src, a subfolder a folder below it with .c or .h files. Both orders are stated once,
+A library is a folder of src, or evidence, a subfolder a folder below it with .c or .h files. Both orders are stated once,
 where the build reads them: sl_add_library(NAME LINK lib... SUBFOLDERS subfolder...) says what a library may
-use, and its subfolders with each behind those it uses. Subfolders are named by their path below src.
+use, and its subfolders with each behind those it uses. Subfolders are named by their path below src,
+those of evidence by theirs from the root.
 """
 
 import re
@@ -10,6 +11,7 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
+FOLDERS = ("src", "evidence")  # that hold our C; what is public of it is in include
 FILES_MAX = 20  # files of a subfolder are fewer
 LINES_MAX = 700  # lines of a file are fewer
 
@@ -22,16 +24,22 @@ class Library:
 
 
 def read_libraries(root):
-    """{name: Library} in the order in which src/CMakeLists.txt adds them."""
+    """{name: Library} in the order in which src/CMakeLists.txt adds them, then evidence."""
     text = (root / "src/CMakeLists.txt").read_text(encoding="utf-8")
     libraries = {}
-    for name in re.search(r"foreach\(\w+ ([^)]*)\)", text).group(1).split():
-        text = (root / "src" / name / "CMakeLists.txt").read_text(encoding="utf-8")
+    names = re.search(r"foreach\(\w+ ([^)]*)\)", text).group(1).split()
+    for name in names + [name for name in FOLDERS if name != "src" and (root / name).is_dir()]:
+        text = (root / folder_of(name) / "CMakeLists.txt").read_text(encoding="utf-8")
         words = re.search(rf"sl_add_library\({name}\b([^)]*)\)", text).group(1).split()
         subfolders = words[words.index("SUBFOLDERS") + 1:] if "SUBFOLDERS" in words else []
         links = [word[3:] for word in words if word.startswith("sl_")]
         libraries[name] = Library(name, links, [f"{name}/{subfolder}" for subfolder in subfolders])
     return libraries
+
+
+def folder_of(subfolder):
+    """src/core/place of core/place"""
+    return subfolder if subfolder.split("/")[0] in FOLDERS else f"src/{subfolder}"
 
 
 def may_use(libraries, name):
@@ -43,14 +51,19 @@ def may_use(libraries, name):
 
 
 def read_sources(root):
-    """{path: text} of src and of the public headers."""
-    paths = [p for folder in ("include", "src") for p in sorted((root / folder).rglob("*.[ch]"))]
+    """{path: text} of our C, tests aside, and of the public headers."""
+    paths = [p for folder in ("include", *FOLDERS) for p in sorted((root / folder).rglob("*.[ch]"))]
     return {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
 
 
 def subfolder_of(path):
     """core/place of src/core/place/fit.c"""
-    return str(Path(path).parent.relative_to("src"))
+    return str(Path(path).parent).removeprefix("src/")
+
+
+def notes_of(root):
+    """The subfolders that have a README.md."""
+    return {subfolder_of(p.relative_to(root)) for folder in FOLDERS for p in (root / folder).rglob("README.md")}
 
 
 def circles(graph):
@@ -226,7 +239,7 @@ def wrong_subfolders(sources, libraries, notes):
     """notes: the folders that have a README.md."""
     files, wrong = defaultdict(list), []
     for path, text in sources.items():
-        if path.startswith("src/"):
+        if not path.startswith("include/"):
             files[subfolder_of(path)].append(path)
         lines = text.count("\n")
         if lines >= LINES_MAX:
@@ -235,15 +248,15 @@ def wrong_subfolders(sources, libraries, notes):
         library = subfolder.split("/")[0]
         ordered = libraries[library].subfolders if library in libraries else None
         if ordered is None:
-            wrong.append(f"src/{subfolder}: src/CMakeLists.txt does not add it")
+            wrong.append(f"{folder_of(subfolder)}: src/CMakeLists.txt does not add it")
         elif ordered and subfolder not in ordered and subfolder not in (library, library + "/main"):
-            wrong.append(f"src/{subfolder}: src/{library}/CMakeLists.txt has no such subfolder")
+            wrong.append(f"{folder_of(subfolder)}: {folder_of(library)}/CMakeLists.txt has no such subfolder")
         if len(paths) >= FILES_MAX:
-            wrong.append(f"src/{subfolder}: {len(paths)} files, fewer than {FILES_MAX} expected")
+            wrong.append(f"{folder_of(subfolder)}: {len(paths)} files, fewer than {FILES_MAX} expected")
     told = {subfolder for subfolder in files if not subfolder.endswith("/main")} | set(libraries)
-    wrong += [f"src/{subfolder}: has no README.md that says what it is for" for subfolder in told - notes]
+    wrong += [f"{folder_of(subfolder)}: has no README.md that says what it is for" for subfolder in told - notes]
     for library in libraries.values():
-        wrong += [f"src/{subfolder}: is not there, but in src/{library.name}/CMakeLists.txt"
+        wrong += [f"{folder_of(subfolder)}: is not there, but in {folder_of(library.name)}/CMakeLists.txt"
                   for subfolder in library.subfolders if subfolder not in files]
     return sorted(wrong)
 

@@ -12,6 +12,7 @@ LIBRARIES = {
     "core": structure.Library("core", ["util"], ["core/low", "core/high/in", "core/high"]),
     "codec": structure.Library("codec", ["core"], []),
     "kube": structure.Library("kube", ["codec"], []),
+    "evidence": structure.Library("evidence", ["kube"], []),
 }
 
 
@@ -40,11 +41,12 @@ class Libraries(unittest.TestCase):
                 "src/CMakeLists.txt": "foreach(dir util core)\nendforeach()\n",
                 "src/util/CMakeLists.txt": "sl_add_library(util LINK Threads::Threads)\n",
                 "src/core/CMakeLists.txt": "sl_add_library(core LINK sl_util SUBFOLDERS low\n high)\n",
+                "evidence/CMakeLists.txt": "sl_add_library(evidence LINK sl_core m)\n",
             }.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text)
             libraries = structure.read_libraries(root)
-        self.assertEqual(list(libraries), ["util", "core"])
+        self.assertEqual(list(libraries), ["util", "core", "evidence"])
         self.assertEqual(libraries["core"].links, ["util"])
         self.assertEqual(libraries["core"].subfolders, ["core/low", "core/high"])
 
@@ -86,6 +88,8 @@ class Includes(unittest.TestCase):
         self.assertNotEqual(self.judge(src__core__low__a_c='#include "codec/json.h"\n'), [])
         self.assertNotEqual(self.judge(src__util__a_c='#include "core/low/b.h"\n'), [])
         self.assertNotEqual(self.judge(src__codec__a_c='#include "kube/b.h"\n'), [])
+        self.assertEqual(self.judge(evidence__days__a_c='#include "kube/b.h"\n'), [])
+        self.assertNotEqual(self.judge(src__kube__a_c='#include "evidence/b.h"\n'), [])
 
     def test_subfolders_of_a_library_include_each_other_in_no_circle(self):
         self.assertNotEqual(self.judge(src__kube__r__a_c='#include "kube/s/b.h"\n',
@@ -141,7 +145,7 @@ class Subfolders(unittest.TestCase):
     def judge(self, sources, notes):
         # the subfolders of LIBRARIES, so that only what a test adds is said of
         base = {f"src/{subfolder}/a.c": "" for subfolder in ("core/low", "core/high", "core/high/in")}
-        told = {"util", "core", "codec", "kube", "core/low", "core/high", "core/high/in"}
+        told = {"util", "core", "codec", "kube", "evidence", "core/low", "core/high", "core/high/in"}
         return structure.wrong_subfolders(base | sources, LIBRARIES, told | notes)
 
     def test_a_subfolder_has_fewer_than_twenty_files_of_fewer_than_700_lines(self):

@@ -219,6 +219,7 @@ static void nominate(struct sl_engine *engine, struct sl_engine_pod *own,
         .bound = &bound,
     };
     own->nomination = ++engine->last_release;
+    own->again = false; /* of an earlier one */
     own->bare = false;
     own->failed = !sl_engine_do(engine, &command);
     own->release = !own->failed && !bound;

@@ -46,6 +46,11 @@ static void audit_rooms(const struct sl_planner *planner, const struct sl_plan_l
         capacity += lane->node_capacity[i];
         int64_t most = lane->tree[lane->leaves + i];
         largest = most > largest ? most : largest;
+        const struct sl_plan_node *node = planner->fleet.node[i];
+        if (!node->stale && node->view != NULL && !lane->nowhere) {
+            int pool = sl_view_pool(node->view, lane->key);
+            SL_CHECK(most == (pool < 0 ? 0 : node->view->room[pool].largest));
+        }
     }
     SL_CHECK(units == lane->free && capacity == lane->capacity && largest == lane->tree[1]);
 }

@@ -188,7 +188,8 @@ static void judge_node(struct filter *f, size_t i)
     struct sl_verdict verdict = {.reason = SL_REASON_FITS};
     enum sl_candidacy candidacy = sl_candidate_judge(&candidate, &verdict.reason);
     if (candidacy == SL_CANDIDATE_PASSES ||
-        (candidacy == SL_CANDIDATE_IF_ROOM && fits_node(f, candidate.view, &verdict))) {
+        (candidacy == SL_CANDIDATE_IF_ROOM && candidate.view != NULL &&
+         fits_node(f, candidate.view, &verdict))) {
         return;
     }
     write_run(f, i);

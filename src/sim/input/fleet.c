@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/input/csv.h"
+#include "sim/input/csv/record.h"
 #include "sim/input/recut.h"
 #include "sim/input/trace.h"
 #include "util/data/vec.h"
@@ -334,95 +334,91 @@ int sl_fleet_gpus(struct sl_fleet *fleet, const char *text, struct sl_error *err
 
 /* ---- lists of nodes ---- */
 
-enum column { COLUMN_NAME, COLUMN_GPUS, COLUMN_MODEL, COLUMN_CPU, COLUMN_MEMORY, COLUMNS };
+struct record {
+    struct sl_str name;
+    struct sl_str model;
+    int64_t gpus;
+    int64_t cpu_milli;
+    int64_t memory_mib;
+};
+
+#define COUNT(member, most)                                                                        \
+    .kind = SL_FIELD_INTEGER, .at = offsetof(struct record, member), .min = 0, .max = (most)
+#define TEXT(member) .kind = SL_FIELD_TEXT, .at = offsetof(struct record, member)
+
+enum { FIELDS = 5 };
 
 static const struct list {
     const char *name;
-    const char *column[COLUMNS];
     int64_t share_units;
+    struct sl_field field[FIELDS];
 } lists[] = {
-    {"openb", {"sn", "gpu", "model", "cpu_milli", "memory_mib"}, 1000},
-    {"csv", {"name", "gpus", "model", "cpu_milli", "memory_mib"}, 0},
+    {"openb",
+     1000,
+     {{"sn", TEXT(name)},
+      {"gpu", COUNT(gpus, SL_NODE_DEVICES_MAX)},
+      {"model", TEXT(model), .need = SL_FIELD_OPTIONAL},
+      {"cpu_milli", COUNT(cpu_milli, INT32_MAX), .need = SL_FIELD_OPTIONAL},
+      {"memory_mib", COUNT(memory_mib, INT32_MAX), .need = SL_FIELD_OPTIONAL}}},
+    {"csv",
+     0,
+     {{"name", TEXT(name)},
+      {"gpus", COUNT(gpus, SL_NODE_DEVICES_MAX)},
+      {"model", TEXT(model), .need = SL_FIELD_OPTIONAL},
+      {"cpu_milli", COUNT(cpu_milli, INT32_MAX), .need = SL_FIELD_OPTIONAL},
+      {"memory_mib", COUNT(memory_mib, INT32_MAX), .need = SL_FIELD_OPTIONAL}}},
 };
 
-static int read_node(struct sl_fleet *fleet, const struct list *list, const struct sl_csv *csv,
-                     const int *column, struct sl_error *err)
+struct listing {
+    struct sl_fleet *fleet;
+    const struct list *list;
+};
+
+static int node_read(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
 {
+    const struct listing *listing = context;
+    const struct record *record = taken;
     char name[256];
-    char model[64] = "";
-    int64_t gpus = 0;
-    struct sl_fleet_node node = {.name = name, .share_units = list->share_units};
-    struct sl_str text = csv->field[column[COLUMN_NAME]];
-    if (text.len == 0 || text.len >= sizeof(name)) {
-        return sl_csv_wrong(csv, column[COLUMN_NAME], "a node's name", err);
+    char model[64];
+    if (record->name.len == 0 || record->name.len >= sizeof(name)) {
+        return sl_record_wrong(csv, listing->list->field[0].column, "a node's name", err);
     }
-    (void)snprintf(name, sizeof(name), "%.*s", (int)text.len, text.s);
-    if (sl_csv_has(csv, column[COLUMN_MODEL])) {
-        text = csv->field[column[COLUMN_MODEL]];
-        (void)snprintf(model, sizeof(model), "%.*s", (int)(text.len < 63 ? text.len : 63), text.s);
-        node.product = model;
-    }
-    if (sl_csv_i64(csv, column[COLUMN_GPUS], 0, SL_NODE_DEVICES_MAX, &gpus, err) < 0 ||
-        (sl_csv_has(csv, column[COLUMN_CPU]) &&
-         sl_csv_i64(csv, column[COLUMN_CPU], 0, INT32_MAX, &node.cpu_milli, err) < 0) ||
-        (sl_csv_has(csv, column[COLUMN_MEMORY]) &&
-         sl_csv_i64(csv, column[COLUMN_MEMORY], 0, INT32_MAX, &node.memory_mib, err) < 0)) {
-        return -1;
-    }
-    node.gpus = (int)gpus;
-    if (gpus == 0) {
-        fleet->without++;
+    if (record->gpus == 0) {
+        listing->fleet->without++;
         return 0;
     }
-    return sl_fleet_add(fleet, &node, err);
-}
-
-static int read_list(struct sl_fleet *fleet, const struct list *list, struct sl_csv *csv,
-                     struct sl_error *err)
-{
-    int column[COLUMNS];
-    for (unsigned i = 0; i < COLUMNS; i++) {
-        column[i] = sl_csv_column(csv, list->column[i]);
-        if (i <= COLUMN_GPUS && column[i] < 0) {
-            return sl_csv_need(csv, list->column[i], err);
-        }
-    }
-    int rc = sl_csv_next(csv, err);
-    while (rc == 1) {
-        if (read_node(fleet, list, csv, column, err) < 0) {
-            if (err != NULL && err->line == 0) {
-                err->line = csv->line;
-                err->column = 1;
-            }
-            return -1;
-        }
-        rc = sl_csv_next(csv, err);
-    }
-    return rc;
+    int shown = (int)(record->model.len < sizeof(model) ? record->model.len : sizeof(model) - 1);
+    (void)snprintf(name, sizeof(name), "%.*s", (int)record->name.len, record->name.s);
+    (void)snprintf(model, sizeof(model), "%.*s", shown, shown > 0 ? record->model.s : "");
+    const struct sl_fleet_node node = {
+        .name = name,
+        .product = shown > 0 ? model : NULL,
+        .gpus = (int)record->gpus,
+        .cpu_milli = record->cpu_milli,
+        .memory_mib = record->memory_mib,
+        .share_units = listing->list->share_units,
+    };
+    return sl_fleet_add(listing->fleet, &node, err);
 }
 
 int sl_fleet_list(struct sl_fleet *fleet, const char *format_and_file, struct sl_error *err)
 {
     struct sl_str format = {NULL, 0};
     const char *file = NULL;
-    const struct list *list = NULL;
-    struct sl_csv csv;
+    struct listing listing = {.fleet = fleet};
+    struct record record = {.gpus = 0};
     if (sl_trace_split(format_and_file, &format, &file)) {
         for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-            list = sl_str_eq(format, sl_str_of(lists[i].name)) ? &lists[i] : list;
+            listing.list = sl_str_eq(format, sl_str_of(lists[i].name)) ? &lists[i] : listing.list;
         }
     }
-    if (list == NULL) {
+    if (listing.list == NULL) {
         return sl_error_set(err, SL_ERR_FIELD,
                             "\"%s\": expected FORMAT:FILE with a format of openb, csv",
                             format_and_file);
     }
-    if (sl_csv_open(&csv, file, err) < 0) {
-        return sl_csv_locate(file, err);
-    }
-    int rc = read_list(fleet, list, &csv, err);
-    sl_csv_close(&csv);
-    return rc < 0 ? sl_csv_locate(file, err) : 0;
+    const struct sl_records records = SL_RECORDS(listing.list->field, node_read, record, &listing);
+    return sl_records_read(&records, file, err);
 }
 
 int64_t sl_fleet_widest(const struct sl_fleet *fleet, struct sl_str resource)

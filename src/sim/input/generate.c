@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "sim/input/csv.h"
+#include "sim/input/csv/csv.h"
 #include "util/time.h"
 
 /* Each kind of draw has a stream of its own. */

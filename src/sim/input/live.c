@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
-#include "sim/input/csv.h"
+#include "sim/input/csv/csv.h"
 #include "sim/input/fleet.h"
 #include "sim/input/workload_after.h"
 #include "util/data/vec.h"

@@ -5,24 +5,40 @@
 
 #include <stdio.h>
 
-#include "util/timestamp.h"
-#include "sim/input/csv.h"
+#include "sim/input/csv/record.h"
 #include "sim/input/generate.h"
-#include "sliced/timeout.h"
 #include "util/time.h"
 
-enum { COLUMNS_MAX = 13, GPUS_MAX = 100000, MILLI = 1000 };
+enum { GPUS_MAX = 100000, MILLI = 1000 };
 
 static const char whole_gpu[] = "nvidia.com/gpu";
 static const char gpu_share[] = "aliyun.com/gpu-mem";
 
 struct reader {
-    struct sl_csv csv;
-    int column[COLUMNS_MAX]; /* as the format lists them; -1: not there */
     struct sl_workload *workload;
     struct sl_rng rng;
     int64_t gpus_per_pod;
 };
+
+/* What a format says of a job. */
+struct record {
+    struct sl_trace_job job;
+    int64_t gpus;
+    int64_t milli; /* of one GPU */
+    int64_t begin_us;
+    int64_t end_us;
+    int64_t priority;
+    struct sl_str application;
+};
+
+#define AT(member)          .at = offsetof(struct record, member)
+#define TEXT(member)        .kind = SL_FIELD_TEXT, AT(member)
+#define COUNT(member, most) .kind = SL_FIELD_INTEGER, AT(member), .min = 0, .max = (most)
+#define PRIORITY                                                                                   \
+    {                                                                                              \
+        "priority", .kind = SL_FIELD_INTEGER, AT(priority), .min = INT32_MIN, .max = INT32_MAX,    \
+                    .need = SL_FIELD_OPTIONAL                                                      \
+    }
 
 /* ---- for all formats ---- */
 
@@ -48,154 +64,75 @@ static int add_gang(struct reader *reader, const struct sl_trace_job *facts, str
     return 0;
 }
 
-static struct sl_str text_of(const struct reader *reader, int column)
+static int pass_over(struct reader *reader)
 {
-    return sl_csv_has(&reader->csv, column) ? reader->csv.field[column] : (struct sl_str){NULL, 0};
-}
-
-static int time_of(const struct reader *reader, int column, int64_t unit, int64_t *out,
-                   struct sl_error *err)
-{
-    return sl_csv_time(&reader->csv, column, unit, out, err);
-}
-
-/* Reads seconds, or a duration with its units, such as 1h30m. */
-static int duration_of(const struct reader *reader, int column, int64_t *out, struct sl_error *err)
-{
-    struct sl_str text = reader->csv.field[column];
-    int64_t seconds = 0;
-    bool has_unit = text.len > 0 && text.s[text.len - 1] > '9';
-    if (!has_unit) {
-        return time_of(reader, column, SL_SECOND_US, out, err);
-    }
-    if (!sl_timeout_parse(text, &seconds)) {
-        return sl_csv_wrong(&reader->csv, column, "seconds, or a duration such as 1h30m", err);
-    }
-    *out = seconds * SL_SECOND_US;
+    reader->workload->passed_over++;
     return 0;
-}
-
-/* Reads a date with time, as "2026-11-21 12:38:09" or by RFC 3339 (UTC if it has no zone), or
- * seconds. */
-static int moment_of(const struct reader *reader, int column, int64_t *out, struct sl_error *err)
-{
-    struct sl_str text = reader->csv.field[column];
-    char stamp[48];
-    if (text.len < 19 || text.len + 2 > sizeof(stamp) || text.s[4] != '-') {
-        return time_of(reader, column, SL_SECOND_US, out, err);
-    }
-    bool zoned = strchr("zZ", text.s[text.len - 1]) != NULL ||
-                 memchr(text.s + 10, '+', text.len - 10) != NULL ||
-                 memchr(text.s + 10, '-', text.len - 10) != NULL;
-    (void)snprintf(stamp, sizeof(stamp), "%.*s%s", (int)text.len, text.s, zoned ? "" : "Z");
-    stamp[10] = stamp[10] == ' ' ? 'T' : stamp[10];
-    if (!sl_time_parse(sl_str_of(stamp), out) || *out < 0) {
-        return sl_csv_wrong(&reader->csv, column, "seconds, or a time such as 2026-11-21 12:38:09",
-                            err);
-    }
-    return 0;
-}
-
-/* Reads an integer; leaves *out as it is if the field is empty or missing. */
-static int optional_of(const struct reader *reader, int column, int64_t min, int64_t max,
-                       int64_t *out, struct sl_error *err)
-{
-    return sl_csv_has(&reader->csv, column) ? sl_csv_i64(&reader->csv, column, min, max, out, err)
-                                            : 0;
 }
 
 /* ---- openb ---- */
 
-enum openb {
-    OPENB_NAME,
-    OPENB_CPU,
-    OPENB_MEMORY,
-    OPENB_GPUS,
-    OPENB_MILLI,
-    OPENB_SPEC,
-    OPENB_CREATED,
-    OPENB_DELETED,
-    OPENB_SCHEDULED
+static const struct sl_field openb_fields[] = {
+    {"name", TEXT(job.name), .need = SL_FIELD_COLUMN},
+    {"num_gpu", COUNT(gpus, GPUS_MAX)},
+    {"gpu_milli", COUNT(milli, MILLI), .need = SL_FIELD_COLUMN},
+    {"cpu_milli", COUNT(job.cpu_milli, INT32_MAX), .need = SL_FIELD_COLUMN},
+    {"memory_mib", COUNT(job.memory_mib, INT32_MAX), .need = SL_FIELD_COLUMN},
+    {"gpu_spec", TEXT(job.models), .need = SL_FIELD_OPTIONAL},
+    {"creation_time", SL_FIELD_SECONDS, AT(job.submit_us)},
+    {"deletion_time", SL_FIELD_SECONDS, AT(end_us)},
+    {"scheduled_time", SL_FIELD_SECONDS, AT(begin_us), .need = SL_FIELD_OPTIONAL},
 };
 
 /* Run time: from when it was scheduled (else created) to when it was deleted. */
-static int openb_times(struct reader *reader, struct sl_trace_job *facts, struct sl_error *err)
+static int openb_job(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
 {
-    const int *column = reader->column;
-    int64_t begin_us = 0;
-    int64_t end_us = 0;
-    if (time_of(reader, column[OPENB_CREATED], SL_SECOND_US, &facts->submit_us, err) < 0 ||
-        time_of(reader, column[OPENB_DELETED], SL_SECOND_US, &end_us, err) < 0) {
-        return -1;
+    struct reader *reader = context;
+    struct record *record = taken;
+    struct sl_trace_job *job = &record->job;
+    int64_t begin_us = record->begin_us < 0 ? job->submit_us : record->begin_us;
+    if (record->end_us < begin_us) {
+        return sl_record_wrong(csv, "deletion_time", "a time that is not before the pod's start",
+                               err);
     }
-    begin_us = facts->submit_us;
-    if (sl_csv_has(&reader->csv, column[OPENB_SCHEDULED]) &&
-        time_of(reader, column[OPENB_SCHEDULED], SL_SECOND_US, &begin_us, err) < 0) {
-        return -1;
+    if (record->gpus == 0) {
+        return pass_over(reader);
     }
-    if (end_us < begin_us) {
-        return sl_csv_wrong(&reader->csv, column[OPENB_DELETED],
-                            "a time that is not before the pod's start", err);
-    }
-    facts->run_us = end_us > begin_us ? end_us - begin_us : SL_SECOND_US;
-    return 0;
-}
-
-static int openb_job(struct reader *reader, struct sl_error *err)
-{
-    const int *column = reader->column;
-    struct sl_trace_job facts = {.name = text_of(reader, column[OPENB_NAME]),
-                                 .models = text_of(reader, column[OPENB_SPEC])};
-    int64_t gpus = 0;
-    int64_t milli = MILLI;
-    if (sl_csv_i64(&reader->csv, column[OPENB_GPUS], 0, GPUS_MAX, &gpus, err) < 0 ||
-        optional_of(reader, column[OPENB_MILLI], 0, MILLI, &milli, err) < 0 ||
-        optional_of(reader, column[OPENB_CPU], 0, INT32_MAX, &facts.cpu_milli, err) < 0 ||
-        optional_of(reader, column[OPENB_MEMORY], 0, INT32_MAX, &facts.memory_mib, err) < 0 ||
-        openb_times(reader, &facts, err) < 0) {
-        return -1;
-    }
-    if (gpus == 0) {
-        reader->workload->passed_over++;
-        return 0;
-    }
-    bool share = gpus == 1 && milli > 0 && milli < MILLI;
-    facts.resource = sl_str_of(share ? gpu_share : whole_gpu);
-    facts.count = share ? milli : gpus;
-    return sl_workload_add(reader->workload, &facts, err);
+    bool share = record->gpus == 1 && record->milli > 0 && record->milli < MILLI;
+    job->run_us = record->end_us > begin_us ? record->end_us - begin_us : SL_SECOND_US;
+    job->resource = sl_str_of(share ? gpu_share : whole_gpu);
+    job->count = share ? record->milli : record->gpus;
+    return sl_workload_add(reader->workload, job, err);
 }
 
 /* ---- philly ---- */
 
-enum philly { PHILLY_NAME, PHILLY_GPUS, PHILLY_SUBMIT, PHILLY_DURATION, PHILLY_PRIORITY };
+static const struct sl_field philly_fields[] = {
+    {"job_id", TEXT(job.name), .need = SL_FIELD_COLUMN},
+    {"num_gpu", COUNT(job.count, GPUS_MAX)},
+    {"submit_time", SL_FIELD_MS, AT(job.submit_us)},
+    {"duration", SL_FIELD_MS, AT(job.run_us)},
+    PRIORITY,
+};
 
-static int philly_job(struct reader *reader, struct sl_error *err)
+static int philly_job(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
 {
-    const int *column = reader->column;
+    struct reader *reader = context;
+    struct record *record = taken;
+    struct sl_str id = record->job.name;
     char name[64];
-    struct sl_str id = text_of(reader, column[PHILLY_NAME]);
-    int64_t priority = 0;
-    struct sl_trace_job facts = {.resource = SL_STR("nvidia.com/gpu")};
+    (void)csv;
+    if (record->job.count == 0 || record->job.run_us == 0) {
+        return pass_over(reader);
+    }
     (void)snprintf(name, sizeof(name), "job-%.*s", id.len < 40 ? (int)id.len : 40,
                    id.len > 0 ? id.s : "");
-    facts.name = sl_str_of(name);
-    if (sl_csv_i64(&reader->csv, column[PHILLY_GPUS], 0, GPUS_MAX, &facts.count, err) < 0 ||
-        time_of(reader, column[PHILLY_SUBMIT], SL_MS_US, &facts.submit_us, err) < 0 ||
-        time_of(reader, column[PHILLY_DURATION], SL_MS_US, &facts.run_us, err) < 0 ||
-        optional_of(reader, column[PHILLY_PRIORITY], INT32_MIN, INT32_MAX, &priority, err) < 0) {
-        return -1;
-    }
-    facts.priority = (int32_t)priority;
-    if (facts.count == 0 || facts.run_us == 0) {
-        reader->workload->passed_over++;
-        return 0;
-    }
-    return add_gang(reader, &facts, err);
+    record->job.name = sl_str_of(name);
+    record->job.priority = (int32_t)record->priority;
+    return add_gang(reader, &record->job, err);
 }
 
 /* ---- adaptdl ---- */
-
-enum adaptdl { ADAPTDL_NAME, ADAPTDL_SUBMIT, ADAPTDL_APPLICATION, ADAPTDL_GPUS, ADAPTDL_DURATION };
 
 /* Pollux, table 1: GPU-hours of a job of each application, as powers of ten. */
 static const struct application {
@@ -207,170 +144,100 @@ static const struct application {
     {"bert", 0, 1},     {"cifar10", -1, 0}, {"ncf", -1, 0},
 };
 
-static int adaptdl_runtime(struct reader *reader, struct sl_trace_job *facts, struct sl_error *err)
+static const struct sl_field adaptdl_fields[] = {
+    {"name", TEXT(job.name), .need = SL_FIELD_COLUMN},
+    {"num_replicas", .kind = SL_FIELD_INTEGER, AT(job.count), .min = 1, .max = GPUS_MAX},
+    {"time", SL_FIELD_SECONDS, AT(job.submit_us)},
+    {"application", TEXT(application), .need = SL_FIELD_COLUMN},
+    {"duration", SL_FIELD_SECONDS, AT(end_us), .need = SL_FIELD_OPTIONAL},
+};
+
+static int adaptdl_draw(struct reader *reader, struct record *record, const struct sl_csv *csv,
+                        struct sl_error *err)
 {
-    const int *column = reader->column;
-    struct sl_str name = text_of(reader, column[ADAPTDL_APPLICATION]);
     size_t n = sizeof(applications) / sizeof(applications[0]);
     size_t at = 0;
-    if (sl_csv_has(&reader->csv, column[ADAPTDL_DURATION])) {
-        return time_of(reader, column[ADAPTDL_DURATION], SL_SECOND_US, &facts->run_us, err);
-    }
-    while (at < n && !sl_str_eq(name, sl_str_of(applications[at].name))) {
+    while (at < n && !sl_str_eq(record->application, sl_str_of(applications[at].name))) {
         at++;
     }
     if (at == n) {
-        return sl_csv_wrong(&reader->csv, column[ADAPTDL_APPLICATION],
-                            "imagenet, yolov3, deepspeech2, bert, cifar10 or ncf (for others give "
-                            "a column \"duration\")",
-                            err);
+        return sl_record_wrong(csv, "application",
+                               "imagenet, yolov3, deepspeech2, bert, cifar10 or ncf (for others "
+                               "give a column \"duration\")",
+                               err);
     }
     /* GPU-hours over GPUs: seconds */
     static const double log10_3600 = 3.556302500767287;
     struct sl_distribution hours = {SL_DISTRIBUTION_LOGUNIFORM, applications[at].low + log10_3600,
                                     applications[at].high + log10_3600};
-    facts->run_us = sl_distribution_draw(&hours, &reader->rng) / facts->count;
+    record->job.run_us = sl_distribution_draw(&hours, &reader->rng) / record->job.count;
     return 0;
 }
 
-static int adaptdl_job(struct reader *reader, struct sl_error *err)
+static int adaptdl_job(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
 {
-    const int *column = reader->column;
-    struct sl_trace_job facts = {.name = text_of(reader, column[ADAPTDL_NAME]),
-                                 .resource = SL_STR("nvidia.com/gpu")};
-    if (sl_csv_i64(&reader->csv, column[ADAPTDL_GPUS], 1, GPUS_MAX, &facts.count, err) < 0 ||
-        time_of(reader, column[ADAPTDL_SUBMIT], SL_SECOND_US, &facts.submit_us, err) < 0 ||
-        adaptdl_runtime(reader, &facts, err) < 0) {
+    struct reader *reader = context;
+    struct record *record = taken;
+    record->job.run_us = record->end_us;
+    if (record->end_us < 0 && adaptdl_draw(reader, record, csv, err) < 0) {
         return -1;
     }
-    return add_gang(reader, &facts, err);
+    return add_gang(reader, &record->job, err);
 }
 
 /* ---- csv ---- */
 
-enum csv {
-    CSV_NAME,
-    CSV_SUBMIT,
-    CSV_DURATION,
-    CSV_TIMEOUT,
-    CSV_PRIORITY,
-    CSV_RESOURCE,
-    CSV_COUNT,
-    CSV_NAMESPACE,
-    CSV_CPU,
-    CSV_MEMORY,
-    CSV_MODELS,
-    CSV_AFTER
+static const struct sl_field csv_fields[] = {
+    {"name", TEXT(job.name), .need = SL_FIELD_OPTIONAL},
+    {"submit", SL_FIELD_MOMENT, AT(job.submit_us)},
+    {"duration", SL_FIELD_DURATION, AT(job.run_us)},
+    {"timeout", SL_FIELD_DURATION, AT(job.timeout_us), .need = SL_FIELD_OPTIONAL},
+    PRIORITY,
+    {"resource", TEXT(job.resource), .need = SL_FIELD_OPTIONAL},
+    {"count", COUNT(job.count, INT32_MAX), .need = SL_FIELD_OPTIONAL},
+    {"namespace", TEXT(job.namespace), .need = SL_FIELD_OPTIONAL},
+    {"cpu_milli", COUNT(job.cpu_milli, INT32_MAX), .need = SL_FIELD_OPTIONAL},
+    {"memory_mib", COUNT(job.memory_mib, INT32_MAX), .need = SL_FIELD_OPTIONAL},
+    {"models", TEXT(job.models), .need = SL_FIELD_OPTIONAL},
+    {"after", TEXT(job.after), .need = SL_FIELD_OPTIONAL},
 };
 
-static int csv_resource(const struct reader *reader, struct sl_trace_job *facts,
-                        struct sl_error *err)
+static int csv_job(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
 {
-    int column = reader->column[CSV_RESOURCE];
+    struct reader *reader = context;
+    struct record *record = taken;
+    struct sl_trace_job *job = &record->job;
     struct sl_resource parsed;
-    facts->resource = SL_STR("nvidia.com/gpu");
-    if (!sl_csv_has(&reader->csv, column)) {
-        return 0;
+    if (!sl_resource_parse(job->resource, &parsed) || parsed.inventory) {
+        return sl_record_wrong(csv, "resource",
+                               "a resource that sliced schedules, such as nvidia.com/gpu, "
+                               "nvidia.com/mig-1g.5gb or aliyun.com/gpu-mem",
+                               err);
     }
-    facts->resource = reader->csv.field[column];
-    if (!sl_resource_parse(facts->resource, &parsed) || parsed.inventory) {
-        return sl_csv_wrong(&reader->csv, column,
-                            "a resource that sliced schedules, such as nvidia.com/gpu, "
-                            "nvidia.com/mig-1g.5gb or aliyun.com/gpu-mem",
-                            err);
+    if (job->count == 0) {
+        return pass_over(reader);
     }
-    return 0;
-}
-
-static int csv_job(struct reader *reader, struct sl_error *err)
-{
-    const int *column = reader->column;
-    int64_t priority = 0;
-    struct sl_trace_job facts = {.name = text_of(reader, column[CSV_NAME]),
-                                 .namespace = text_of(reader, column[CSV_NAMESPACE]),
-                                 .models = text_of(reader, column[CSV_MODELS]),
-                                 .after = text_of(reader, column[CSV_AFTER]),
-                                 .count = 1};
-    if (moment_of(reader, column[CSV_SUBMIT], &facts.submit_us, err) < 0 ||
-        duration_of(reader, column[CSV_DURATION], &facts.run_us, err) < 0 ||
-        (sl_csv_has(&reader->csv, column[CSV_TIMEOUT]) &&
-         duration_of(reader, column[CSV_TIMEOUT], &facts.timeout_us, err) < 0) ||
-        optional_of(reader, column[CSV_PRIORITY], INT32_MIN, INT32_MAX, &priority, err) < 0 ||
-        optional_of(reader, column[CSV_COUNT], 0, INT32_MAX, &facts.count, err) < 0 ||
-        optional_of(reader, column[CSV_CPU], 0, INT32_MAX, &facts.cpu_milli, err) < 0 ||
-        optional_of(reader, column[CSV_MEMORY], 0, INT32_MAX, &facts.memory_mib, err) < 0 ||
-        csv_resource(reader, &facts, err) < 0) {
-        return -1;
-    }
-    if (facts.count == 0) {
-        reader->workload->passed_over++;
-        return 0;
-    }
-    facts.priority = (int32_t)priority;
-    facts.line = reader->csv.line;
-    facts.column = facts.after.len > 0 ? reader->csv.place[column[CSV_AFTER]] : 0;
-    return sl_workload_add(reader->workload, &facts, err);
+    job->priority = (int32_t)record->priority;
+    job->line = csv->line;
+    job->column = job->after.len > 0 ? csv->place[sl_csv_column(csv, "after")] : 0;
+    return sl_workload_add(reader->workload, job, err);
 }
 
 /* ---- the table ---- */
 
 static const struct format {
     const char *name;
-    int (*job)(struct reader *reader, struct sl_error *err);
+    int (*job)(void *context, void *record, const struct sl_csv *csv, struct sl_error *err);
+    const struct sl_field *field;
+    size_t n;
     bool random;
     bool ours; /* its users write it for sliced: another column may be a mistake */
-    struct {
-        const char *name;
-        bool optional;
-    } column[COLUMNS_MAX];
 } formats[] = {
-    {"openb",
-     openb_job,
-     false,
-     false,
-     {[OPENB_NAME] = {"name", false},
-      [OPENB_CPU] = {"cpu_milli", false},
-      [OPENB_MEMORY] = {"memory_mib", false},
-      [OPENB_GPUS] = {"num_gpu", false},
-      [OPENB_MILLI] = {"gpu_milli", false},
-      [OPENB_SPEC] = {"gpu_spec", true},
-      [OPENB_CREATED] = {"creation_time", false},
-      [OPENB_DELETED] = {"deletion_time", false},
-      [OPENB_SCHEDULED] = {"scheduled_time", true}}},
-    {"philly",
-     philly_job,
-     false,
-     false,
-     {[PHILLY_NAME] = {"job_id", false},
-      [PHILLY_GPUS] = {"num_gpu", false},
-      [PHILLY_SUBMIT] = {"submit_time", false},
-      [PHILLY_DURATION] = {"duration", false},
-      [PHILLY_PRIORITY] = {"priority", true}}},
-    {"adaptdl",
-     adaptdl_job,
-     true,
-     false,
-     {[ADAPTDL_NAME] = {"name", false},
-      [ADAPTDL_SUBMIT] = {"time", false},
-      [ADAPTDL_APPLICATION] = {"application", false},
-      [ADAPTDL_GPUS] = {"num_replicas", false},
-      [ADAPTDL_DURATION] = {"duration", true}}},
-    {"csv",
-     csv_job,
-     false,
-     true,
-     {[CSV_NAME] = {"name", true},
-      [CSV_SUBMIT] = {"submit", false},
-      [CSV_DURATION] = {"duration", false},
-      [CSV_TIMEOUT] = {"timeout", true},
-      [CSV_PRIORITY] = {"priority", true},
-      [CSV_RESOURCE] = {"resource", true},
-      [CSV_COUNT] = {"count", true},
-      [CSV_NAMESPACE] = {"namespace", true},
-      [CSV_CPU] = {"cpu_milli", true},
-      [CSV_MEMORY] = {"memory_mib", true},
-      [CSV_MODELS] = {"models", true},
-      [CSV_AFTER] = {"after", true}}},
+#define FIELDS(fields) fields, sizeof(fields) / sizeof((fields)[0])
+    {"openb", openb_job, FIELDS(openb_fields), .random = false},
+    {"philly", philly_job, FIELDS(philly_fields), .random = false},
+    {"adaptdl", adaptdl_job, FIELDS(adaptdl_fields), .random = true},
+    {"csv", csv_job, FIELDS(csv_fields), .ours = true},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -407,26 +274,14 @@ bool sl_trace_random(const char *format_and_file)
     return format != NULL && format->random;
 }
 
-static bool column_is_known(const struct format *format, struct sl_str name)
-{
-    for (unsigned i = 0; i < COLUMNS_MAX; i++) {
-        if (format->column[i].name != NULL && sl_str_eq(name, sl_str_of(format->column[i].name))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Lists the columns that the format does not have, for a note. */
-static int note_unread(const struct reader *reader, const struct format *format,
-                       struct sl_error *err)
+static int note_unread(const struct sl_records *records, const struct sl_csv *csv,
+                       struct sl_workload *workload, struct sl_error *err)
 {
-    const struct sl_csv *csv = &reader->csv;
-    struct sl_workload *workload = reader->workload;
     struct sl_buf list;
     sl_buf_init(&list, (size_t)SL_CSV_COLUMNS_MAX * 1024);
-    for (unsigned i = 0; i < csv->n_columns && format->ours; i++) {
-        if (!column_is_known(format, csv->column[i])) {
+    for (unsigned i = 0; i < csv->n_columns; i++) {
+        if (!sl_records_know(records, csv->column[i])) {
             sl_buf_printf(&list, "%s%.*s", list.len > 0 ? ", " : "", (int)csv->column[i].len,
                           csv->column[i].s);
         }
@@ -439,36 +294,28 @@ static int note_unread(const struct reader *reader, const struct format *format,
     return lacking ? sl_error_nomem(err) : 0;
 }
 
-/* Finds the file's columns. An optional column in another spelling counts as absent. */
-static int find_columns(struct reader *reader, const struct format *format, struct sl_error *err)
+static int read_jobs(struct reader *reader, const struct format *format, struct sl_csv *csv,
+                     struct sl_error *err)
 {
-    for (unsigned i = 0; i < COLUMNS_MAX; i++) {
-        const char *name = format->column[i].name;
-        reader->column[i] = name == NULL ? -1 : sl_csv_column(&reader->csv, name);
-        if (name != NULL && reader->column[i] < 0 && !format->column[i].optional) {
-            return sl_csv_need(&reader->csv, name, err);
-        }
+    struct record record = {
+        .job = {.resource = sl_str_of(whole_gpu), .count = 1},
+        .milli = MILLI,
+        .begin_us = -1,
+        .end_us = -1,
+    };
+    const struct sl_records records = {
+        .field = format->field,
+        .n = format->n,
+        .take = format->job,
+        .record = &record,
+        .size = sizeof(record),
+        .context = reader,
+    };
+    if (sl_records_take(&records, csv, err) < 0 ||
+        (format->ours && note_unread(&records, csv, reader->workload, err) < 0)) {
+        return -1;
     }
-    return note_unread(reader, format, err);
-}
-
-static int read_jobs(struct reader *reader, const struct format *format, struct sl_error *err)
-{
-    int rc = find_columns(reader, format, err);
-    if (rc == 0) {
-        rc = sl_csv_next(&reader->csv, err);
-    }
-    while (rc == 1) {
-        if (format->job(reader, err) < 0) {
-            if (err != NULL && err->line == 0) {
-                err->line = reader->csv.line;
-                err->column = 1;
-            }
-            return -1;
-        }
-        rc = sl_csv_next(&reader->csv, err);
-    }
-    return rc < 0 ? -1 : sl_workload_finish(reader->workload, err);
+    return sl_workload_finish(reader->workload, err);
 }
 
 static const struct format *format_need(const char *format_and_file, const char **file,
@@ -505,13 +352,13 @@ int sl_trace_read(const char *format_and_file, const struct sl_trace_how *how,
     if (format == NULL) {
         return -1;
     }
-    int rc = how->text == NULL ? sl_csv_open(&reader.csv, file, err)
-                               : sl_csv_parse(&reader.csv, how->text->data, how->text->len, err);
-    if (rc < 0) {
-        return sl_csv_locate(file, err);
+    struct sl_csv csv;
+    int rc = how->text == NULL ? sl_csv_open(&csv, file, err)
+                               : sl_csv_parse(&csv, how->text->data, how->text->len, err);
+    if (rc == 0) {
+        sl_rng_seed(&reader.rng, how->seed, 0);
+        rc = read_jobs(&reader, format, &csv, err);
+        sl_csv_close(&csv);
     }
-    sl_rng_seed(&reader.rng, how->seed, 0);
-    rc = read_jobs(&reader, format, err);
-    sl_csv_close(&reader.csv);
     return rc < 0 ? sl_csv_locate(file, err) : 0;
 }

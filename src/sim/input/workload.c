@@ -8,7 +8,7 @@
 #include "util/data/vec.h"
 #include "util/time.h"
 
-enum { TEXT_MAX_BYTES = 1 << 30, KEY_MAX = 512, NAME_MAX_BYTES = 253, MODELS_MAX = 32 };
+enum { TEXT_MAX_BYTES = 1 << 30, KEY_MAX = 512, NAME_MAX_BYTES = 253 };
 
 void sl_workload_init(struct sl_workload *workload)
 {
@@ -229,21 +229,14 @@ int sl_workload_finish(struct sl_workload *workload, struct sl_error *err)
 
 /* ---- pods ---- */
 
-/* Required node affinity: the label nvidia.com/gpu.product is one of models. */
-struct affinity {
-    struct sl_term_facts term;
-    struct sl_expression_facts expression;
-    struct sl_text_facts value[MODELS_MAX];
-};
-
-static void require_models(struct affinity *affinity, const char *models,
-                           struct sl_pod_facts *facts)
+void sl_models_require(struct sl_models_affinity *affinity, const char *models,
+                       struct sl_pod_facts *facts)
 {
     unsigned n = 0;
-    if (models == NULL) {
+    if (models == NULL || models[0] == '\0') {
         return;
     }
-    for (const char *at = models; *at != '\0' && n < MODELS_MAX; n++) {
+    for (const char *at = models; *at != '\0' && n < SL_MODELS_MAX; n++) {
         size_t len = strcspn(at, "|");
         affinity->value[n] = (struct sl_text_facts){.text = {at, len},
                                                     .next = n > 0 ? &affinity->value[n - 1] : NULL};
@@ -252,7 +245,7 @@ static void require_models(struct affinity *affinity, const char *models,
     affinity->expression = (struct sl_expression_facts){
         .key = SL_STR("nvidia.com/gpu.product"),
         .op = SL_STR("In"),
-        .values = n > 0 ? &affinity->value[n - 1] : NULL,
+        .values = &affinity->value[n - 1],
     };
     affinity->term = (struct sl_term_facts){.expressions = &affinity->expression};
     facts->affinity = true;
@@ -284,7 +277,7 @@ struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index,
     struct sl_pair limit = {sl_str_of(ask->resource), sl_str_of(count), NULL};
     struct sl_container_facts container = {
         .name = SL_STR("main"), .requests = &of_cpu, .limits = &limit};
-    struct affinity affinity = {.term = {.next = NULL}};
+    struct sl_models_affinity affinity = {.term = {.next = NULL}};
     struct sl_pod_facts facts = {
         .namespace = sl_str_of(job->namespace),
         .name = sl_str_of(named ? job->name : number),
@@ -297,6 +290,6 @@ struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index,
     struct sl_pair annotation = {SL_STR("sliced.dev/after"), sl_workload_put_after(job, after),
                                  NULL};
     facts.annotations = job->after != NULL ? &annotation : NULL;
-    require_models(&affinity, ask->models, &facts);
+    sl_models_require(&affinity, ask->models, &facts);
     return sl_pod_new(&facts, err);
 }

@@ -98,6 +98,17 @@ int sl_workload_finish(struct sl_workload *workload, struct sl_error *err);
 struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index, int64_t epoch_us,
                                struct sl_error *err);
 
+/* Required node affinity: the label nvidia.com/gpu.product is one of the models. */
+enum { SL_MODELS_MAX = 32 };
+struct sl_models_affinity {
+    struct sl_term_facts term;
+    struct sl_expression_facts expression;
+    struct sl_text_facts value[SL_MODELS_MAX];
+};
+/* models: "V100M16|V100M32"; NULL or "": any. Afterwards facts borrow from affinity and models. */
+void sl_models_require(struct sl_models_affinity *affinity, const char *models,
+                       struct sl_pod_facts *facts);
+
 /* The job's number, from the name of such a pod. */
 size_t sl_workload_stage_job(struct sl_str name);
 

@@ -1,80 +1,76 @@
 /* An experiment as a table, CSV or JSON. One table of figures makes all three. */
 #include "sim/output/report.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "util/data/vec.h"
+#include "util/term/grid.h"
 #include "util/time.h"
+
+enum { TABLE_MAX_BYTES = 1 << 20 };
 
 /* ---- figures ---- */
 
-#define FIGURE(function, member)                                                                   \
-    static double function(const struct sl_result *result)                                         \
-    {                                                                                              \
-        return (double)result->member;                                                             \
-    }
+#define AT(member) offsetof(struct sl_result, member)
 
-FIGURE(jobs, jobs)
-FIGURE(response_mean, response.mean)
-FIGURE(response_p50, response.p50)
-FIGURE(response_p95, response.p95)
-FIGURE(response_p99, response.p99)
-FIGURE(response_max, response.max)
-FIGURE(wait_mean, wait.mean)
-FIGURE(wait_p50, wait.p50)
-FIGURE(wait_p95, wait.p95)
-FIGURE(wait_p99, wait.p99)
-FIGURE(wait_max, wait.max)
-FIGURE(slowdown_mean, slowdown.mean)
-FIGURE(slowdown_p50, slowdown.p50)
-FIGURE(slowdown_p95, slowdown.p95)
-FIGURE(slowdown_p99, slowdown.p99)
-FIGURE(slowdown_max, slowdown.max)
-FIGURE(finish, finish)
-FIGURE(makespan, makespan)
-FIGURE(utilisation, utilisation)
-FIGURE(allocation, allocation)
-FIGURE(fragmentation, fragmentation)
-FIGURE(fairness, fairness)
-FIGURE(killed, killed)
-FIGURE(never, never)
-FIGURE(backfills, backfills)
-FIGURE(cuts, cuts)
+enum kind { REAL, SIZE, COUNT };
 
-static const struct sl_figure figures[] = {
-    {"jobs", "jobs run", "", jobs, 0},
-    {"response_mean", "response mean", "s", response_mean, 1},
-    {"response_p50", "response p50", "s", response_p50, 1},
-    {"response_p95", "response p95", "s", response_p95, 1},
-    {"response_p99", "response p99", "s", response_p99, 1},
-    {"response_max", "response max", "s", response_max, 1},
-    {"wait_mean", "wait mean", "s", wait_mean, 1},
-    {"wait_p50", "wait p50", "s", wait_p50, 1},
-    {"wait_p95", "wait p95", "s", wait_p95, 1},
-    {"wait_p99", "wait p99", "s", wait_p99, 1},
-    {"wait_max", "wait max", "s", wait_max, 1},
-    {"slowdown_mean", "slowdown mean", "", slowdown_mean, 2},
-    {"slowdown_p50", "slowdown p50", "", slowdown_p50, 2},
-    {"slowdown_p95", "slowdown p95", "", slowdown_p95, 2},
-    {"slowdown_p99", "slowdown p99", "", slowdown_p99, 2},
-    {"slowdown_max", "slowdown max", "", slowdown_max, 2},
-    {"finish", "finish mean", "s", finish, 1},
-    {"makespan", "makespan", "s", makespan, 1},
-    {"utilisation", "utilisation", "", utilisation, 4},
-    {"allocation", "allocation", "", allocation, 4},
-    {"fragmentation", "fragmentation", "", fragmentation, 4},
-    {"fairness", "fairness", "", fairness, 4},
-    {"killed", "killed by timeout", "", killed, 0},
-    {"never_started", "never started", "", never, 0},
-    {"backfills", "backfills", "", backfills, 0},
-    {"cuts", "cuts", "", cuts, 0},
+static const struct figure {
+    const char *name;  /* in CSV: response_mean */
+    const char *title; /* in the table: "response mean" */
+    const char *unit;  /* "s", "" */
+    enum kind kind;    /* of the member: a double, a size_t, a uint64_t */
+    size_t at;         /* in the result */
+    int decimals;
+} figures[] = {
+    {"jobs", "jobs run", "", SIZE, AT(jobs), 0},
+    {"response_mean", "response mean", "s", REAL, AT(response.mean), 1},
+    {"response_p50", "response p50", "s", REAL, AT(response.p50), 1},
+    {"response_p95", "response p95", "s", REAL, AT(response.p95), 1},
+    {"response_p99", "response p99", "s", REAL, AT(response.p99), 1},
+    {"response_max", "response max", "s", REAL, AT(response.max), 1},
+    {"wait_mean", "wait mean", "s", REAL, AT(wait.mean), 1},
+    {"wait_p50", "wait p50", "s", REAL, AT(wait.p50), 1},
+    {"wait_p95", "wait p95", "s", REAL, AT(wait.p95), 1},
+    {"wait_p99", "wait p99", "s", REAL, AT(wait.p99), 1},
+    {"wait_max", "wait max", "s", REAL, AT(wait.max), 1},
+    {"slowdown_mean", "slowdown mean", "", REAL, AT(slowdown.mean), 2},
+    {"slowdown_p50", "slowdown p50", "", REAL, AT(slowdown.p50), 2},
+    {"slowdown_p95", "slowdown p95", "", REAL, AT(slowdown.p95), 2},
+    {"slowdown_p99", "slowdown p99", "", REAL, AT(slowdown.p99), 2},
+    {"slowdown_max", "slowdown max", "", REAL, AT(slowdown.max), 2},
+    {"finish", "finish mean", "s", REAL, AT(finish), 1},
+    {"makespan", "makespan", "s", REAL, AT(makespan), 1},
+    {"utilisation", "utilisation", "", REAL, AT(utilisation), 4},
+    {"allocation", "allocation", "", REAL, AT(allocation), 4},
+    {"fragmentation", "fragmentation", "", REAL, AT(fragmentation), 4},
+    {"fairness", "fairness", "", REAL, AT(fairness), 4},
+    {"killed", "killed by timeout", "", SIZE, AT(killed), 0},
+    {"never_started", "never started", "", SIZE, AT(never), 0},
+    {"backfills", "backfills", "", COUNT, AT(backfills), 0},
+    {"cuts", "cuts", "", COUNT, AT(cuts), 0},
 };
 
-const struct sl_figure *sl_figure_at(size_t i)
+enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
+
+static double value_of(const struct figure *figure, const struct sl_result *result)
 {
-    return i < sizeof(figures) / sizeof(figures[0]) ? &figures[i] : NULL;
+    const char *member = (const char *)result + figure->at;
+    double real = 0;
+    size_t size = 0;
+    uint64_t count = 0;
+    switch (figure->kind) {
+    case REAL:
+        memcpy(&real, member, sizeof(real));
+        break;
+    case SIZE:
+        memcpy(&size, member, sizeof(size));
+        break;
+    case COUNT:
+        memcpy(&count, member, sizeof(count));
+        break;
+    }
+    return real + (double)size + (double)count;
 }
 
 struct sl_band sl_band_of(double *values, size_t n)
@@ -84,87 +80,28 @@ struct sl_band sl_band_of(double *values, size_t n)
                             sl_percentile(values, n, 95)};
 }
 
-/* ---- columns ---- */
-
-void sl_columns_init(struct sl_columns *columns, size_t n_columns)
-{
-    *columns = (struct sl_columns){
-        .n_columns = n_columns < SL_COLUMNS_MAX ? n_columns : SL_COLUMNS_MAX, .cell = NULL};
-}
-
-void sl_columns_row(struct sl_columns *columns)
-{
-    if (sl_vec_reserve(&columns->cell, &columns->cap_rows, columns->n_rows + 1,
-                       columns->n_columns * SL_CELL_MAX) < 0) {
-        columns->failed = true;
-        return;
-    }
-    memset(columns->cell[columns->n_rows * columns->n_columns], 0,
-           columns->n_columns * SL_CELL_MAX);
-    columns->n_rows++;
-}
-
-void sl_columns_put(struct sl_columns *columns, size_t column, const char *format, ...)
-{
-    va_list arguments;
-    if (columns->failed || columns->n_rows == 0 || column >= columns->n_columns) {
-        return;
-    }
-    char *cell = columns->cell[(columns->n_rows - 1) * columns->n_columns + column];
-    va_start(arguments, format);
-    (void)vsnprintf(cell, SL_CELL_MAX, format, arguments);
-    va_end(arguments);
-}
-
-void sl_columns_print(struct sl_columns *columns, struct sl_buf *out)
-{
-    int width[SL_COLUMNS_MAX] = {0};
-    size_t cells = columns->n_rows * columns->n_columns;
-    if (columns->failed) {
-        out->failed = SL_BUF_NOMEM;
-    }
-    for (size_t i = 0; i < cells; i++) {
-        int len = (int)strlen(columns->cell[i]);
-        int *widest = &width[i % columns->n_columns];
-        *widest = len > *widest ? len : *widest;
-    }
-    for (size_t i = 0; i < cells; i++) {
-        size_t column = i % columns->n_columns;
-        bool last = column + 1 == columns->n_columns;
-        if (column == 0) {
-            sl_buf_printf(out, "%-*s", last ? 0 : width[0], columns->cell[i]);
-        } else {
-            sl_buf_printf(out, "  %*s", width[column], columns->cell[i]);
-        }
-        sl_buf_puts(out, last ? "\n" : "");
-    }
-    free(columns->cell);
-    columns->cell = NULL;
-}
-
 /* ---- the table ---- */
 
-static void cell_of(struct sl_columns *columns, size_t column, const struct sl_figure *figure,
-                    double *values, size_t n)
+static void cell_of(struct sl_grid *grid, const struct figure *figure, double *values, size_t n)
 {
     if (n == 1) {
-        sl_columns_put(columns, column, "%.*f", figure->decimals, values[0]);
+        sl_grid_printf(grid, "%.*f", figure->decimals, values[0]);
         return;
     }
     struct sl_band band = sl_band_of(values, n);
     if (band.p95 > band.p5) {
-        sl_columns_put(columns, column, "%.*f (%.*f-%.*f)", figure->decimals, band.median,
-                       figure->decimals, band.p5, figure->decimals, band.p95);
+        sl_grid_printf(grid, "%.*f (%.*f-%.*f)", figure->decimals, band.median, figure->decimals,
+                       band.p5, figure->decimals, band.p95);
     } else {
-        sl_columns_put(columns, column, "%.*f", figure->decimals, band.median);
+        sl_grid_printf(grid, "%.*f", figure->decimals, band.median);
     }
 }
 
 /* Leaves out rows that are 0 everywhere. */
-static bool worth_a_row(const struct sl_experiment *experiment, const struct sl_figure *figure)
+static bool worth_a_row(const struct sl_experiment *experiment, const struct figure *figure)
 {
     for (size_t i = 0; i < experiment->n; i++) {
-        double value = figure->of(&experiment->result[i]);
+        double value = value_of(figure, &experiment->result[i]);
         if (value < 0 || value > 0) {
             return true;
         }
@@ -175,33 +112,33 @@ static bool worth_a_row(const struct sl_experiment *experiment, const struct sl_
 void sl_report_table(const struct sl_experiment *experiment, struct sl_buf *out)
 {
     size_t n = experiment->policies->n;
-    struct sl_columns columns;
+    struct sl_grid grid;
     double *values = malloc(experiment->seeds * sizeof(*values));
     if (values == NULL) {
         out->failed = SL_BUF_NOMEM;
         return;
     }
-    sl_columns_init(&columns, n + 1);
-    sl_columns_row(&columns);
+    sl_grid_init_figures(&grid, (unsigned)n + 1, TABLE_MAX_BYTES);
+    sl_grid_text(&grid, "");
     for (size_t p = 0; p < n; p++) {
-        sl_columns_put(&columns, p + 1, "%s", experiment->policies->policy[p].name);
+        sl_grid_text(&grid, experiment->policies->policy[p].name);
     }
-    for (size_t i = 0; sl_figure_at(i) != NULL; i++) {
-        const struct sl_figure *figure = sl_figure_at(i);
+    for (size_t i = 0; i < FIGURES; i++) {
+        const struct figure *figure = &figures[i];
         if (!worth_a_row(experiment, figure)) {
             continue;
         }
-        sl_columns_row(&columns);
-        sl_columns_put(&columns, 0, "%s%s%s", figure->title, figure->unit[0] != '\0' ? ", " : "",
+        sl_grid_printf(&grid, "%s%s%s", figure->title, figure->unit[0] != '\0' ? ", " : "",
                        figure->unit);
         for (size_t p = 0; p < n; p++) {
             for (size_t s = 0; s < experiment->seeds; s++) {
-                values[s] = figure->of(sl_experiment_at(experiment, s, p));
+                values[s] = value_of(figure, sl_experiment_at(experiment, s, p));
             }
-            cell_of(&columns, p + 1, figure, values, experiment->seeds);
+            cell_of(&grid, figure, values, experiment->seeds);
         }
     }
-    sl_columns_print(&columns, out);
+    sl_grid_write(&grid, out);
+    sl_grid_free(&grid);
     free(values);
     if (experiment->seeds > 1) {
         sl_buf_printf(out, "%u seeds: medians, p5-p95 in parentheses\n", experiment->seeds);
@@ -217,7 +154,7 @@ void sl_report_table(const struct sl_experiment *experiment, struct sl_buf *out)
 
 /* ---- CSV ---- */
 
-static void field_write(struct sl_buf *out, const char *text)
+void sl_report_csv_field(struct sl_buf *out, const char *text)
 {
     if (strpbrk(text, ",\"\r\n") == NULL) {
         sl_buf_puts(out, text);
@@ -234,17 +171,17 @@ static void field_write(struct sl_buf *out, const char *text)
 void sl_report_csv(const struct sl_experiment *experiment, struct sl_buf *out)
 {
     sl_buf_puts(out, "policy,seed");
-    for (size_t i = 0; sl_figure_at(i) != NULL; i++) {
-        sl_buf_printf(out, ",%s", sl_figure_at(i)->name);
+    for (size_t i = 0; i < FIGURES; i++) {
+        sl_buf_printf(out, ",%s", figures[i].name);
     }
     sl_buf_putc(out, '\n');
     for (size_t r = 0; r < experiment->n; r++) {
         const struct sl_result *result = &experiment->result[r];
-        field_write(out, experiment->policies->policy[result->policy].name);
+        sl_report_csv_field(out, experiment->policies->policy[result->policy].name);
         sl_buf_printf(out, ",%llu", (unsigned long long)result->seed);
-        for (size_t i = 0; sl_figure_at(i) != NULL; i++) {
-            const struct sl_figure *figure = sl_figure_at(i);
-            sl_buf_printf(out, ",%.*f", figure->decimals > 0 ? 6 : 0, figure->of(result));
+        for (size_t i = 0; i < FIGURES; i++) {
+            const struct figure *figure = &figures[i];
+            sl_buf_printf(out, ",%.*f", figure->decimals > 0 ? 6 : 0, value_of(figure, result));
         }
         sl_buf_putc(out, '\n');
     }
@@ -312,6 +249,12 @@ void sl_report_json(const struct sl_experiment *experiment, struct sl_buf *out)
 
 /* ---- decisions ---- */
 
+static void put_seconds(struct sl_buf *out, int64_t us)
+{
+    sl_buf_printf(out, ",%lld.%06lld", (long long)(us / SL_SECOND_US),
+                  (long long)(us % SL_SECOND_US));
+}
+
 static void decisions_of(const struct sl_experiment *experiment, size_t policy, struct sl_buf *out)
 {
     const struct sl_detail *detail = &experiment->detail[policy];
@@ -330,26 +273,26 @@ static void decisions_of(const struct sl_experiment *experiment, size_t policy, 
         const struct sl_sim_job *run = &detail->run.job[order[k]];
         char pod[SL_ASSIGNMENT_TEXT_MAX];
         (void)snprintf(pod, sizeof(pod), "%s/%s", job->namespace, job->name);
-        field_write(out, experiment->policies->policy[policy].name);
-        int64_t start_us = run->start_us - detail->run.begin_us;
-        int64_t end_us = run->end_us - detail->run.begin_us;
-        sl_buf_printf(out, ",%llu,%lld.%06lld,", (unsigned long long)experiment->seed,
-                      (long long)(start_us / SL_SECOND_US), (long long)(start_us % SL_SECOND_US));
-        field_write(out, pod);
+        sl_report_csv_field(out, experiment->policies->policy[policy].name);
+        sl_buf_printf(out, ",%llu", (unsigned long long)experiment->seed);
+        put_seconds(out, run->start_us - detail->run.begin_us);
         sl_buf_putc(out, ',');
-        field_write(out, experiment->fleet->node[run->node]->name);
+        sl_report_csv_field(out, pod);
         sl_buf_putc(out, ',');
-        field_write(out, run->place);
-        sl_buf_printf(out, ",%lld.%06lld,%s\n", (long long)(end_us / SL_SECOND_US),
-                      (long long)(end_us % SL_SECOND_US),
-                      run->outcome == SL_SIM_KILLED ? "killed" : "done");
+        sl_report_csv_field(out, experiment->fleet->node[run->node]->name);
+        sl_buf_putc(out, ',');
+        sl_report_csv_field(out, run->place);
+        put_seconds(out, run->end_us - detail->run.begin_us);
+        sl_buf_puts(out, run->outcome == SL_SIM_KILLED ? ",killed" : ",done");
+        put_seconds(out, run->start_us - job->submit_us);
+        sl_buf_putc(out, '\n');
     }
     free(order);
 }
 
 void sl_report_decisions(const struct sl_experiment *experiment, struct sl_buf *out)
 {
-    sl_buf_puts(out, "policy,seed,time,pod,node,devices,end,outcome\n");
+    sl_buf_puts(out, "policy,seed,time,pod,node,devices,end,outcome,wait\n");
     for (size_t p = 0; p < experiment->policies->n; p++) {
         decisions_of(experiment, p, out);
     }

@@ -6,7 +6,7 @@
 #include "sim/input/trace.h"
 #include "util/time.h"
 
-enum { RESULTS_MAX = 20000000, DETAILED_MAX = 200000, COMMANDS_MAX = 1 << 30 };
+enum { RESULTS_MAX = 20000000, COMMANDS_MAX = 1 << 30 };
 
 /* ---- the numbers of one run ---- */
 
@@ -63,7 +63,7 @@ static void result_integrals(const struct sl_sim_run *run, struct sl_result *out
 }
 
 int sl_result_of(const struct sl_workload *workload, const struct sl_sim_run *run,
-                 struct sl_result *out, double *wait, struct sl_error *err)
+                 struct sl_result *out, struct sl_error *err)
 {
     size_t room = run->n + 256;
     double *value = malloc(4 * room * sizeof(*value));
@@ -100,9 +100,6 @@ int sl_result_of(const struct sl_workload *workload, const struct sl_sim_run *ru
     sl_summary_of(waited, n, &out->wait);
     sl_summary_of(slowdown, n, &out->slowdown);
     result_integrals(run, out);
-    for (int i = 0; wait != NULL && i < SL_QUANTILES; i++) {
-        wait[i] = sl_percentile(waited, n, 100.0 * i / (SL_QUANTILES - 1));
-    }
     free(value);
     out->never_text = run->never_text == NULL ? NULL : strdup(run->never_text);
     return run->never_text != NULL && out->never_text == NULL ? sl_error_nomem(err) : 0;
@@ -119,11 +116,10 @@ bool sl_source_random(const struct sl_source *source)
 
 struct labour {
     struct sl_experiment *experiment;
-    int64_t gpus_per_pod;         /* as in struct sl_trace_how */
-    bool random;                  /* else one seed stands for all */
-    struct sl_buf text;           /* of a trace that is random */
-    struct sl_workload base;      /* of a trace, with the first seed */
-    double (*wait)[SL_QUANTILES]; /* by result, when details are kept */
+    int64_t gpus_per_pod;    /* as in struct sl_trace_how */
+    bool random;             /* else one seed stands for all */
+    struct sl_buf text;      /* of a trace that is random */
+    struct sl_workload base; /* of a trace, with the first seed */
 };
 
 static int make_jobs(const struct labour *labour, uint64_t seed, struct sl_workload *out,
@@ -216,8 +212,7 @@ static int one_run(void *context, size_t index, struct sl_error *err)
         rc = input_run(experiment->partitioning, &input, &run, result, err);
     }
     if (rc == 0) {
-        rc = sl_result_of(&workload, &run, result,
-                          labour->wait == NULL ? NULL : labour->wait[index], err);
+        rc = sl_result_of(&workload, &run, result, err);
     }
     if (rc == 0 && first) {
         experiment->detail[policy].workload = workload;
@@ -240,21 +235,6 @@ static void copy_first(const struct labour *labour)
         experiment->result[i].seed = seed;
         experiment->result[i].cut = NULL; /* the first has the texts */
         experiment->result[i].never_text = NULL;
-        if (labour->wait != NULL) {
-            memcpy(labour->wait[i], labour->wait[i % n], sizeof(labour->wait[i]));
-        }
-    }
-}
-
-/* In the order of the results, so that sums do not depend on which thread was first. */
-static void average_waits(const struct labour *labour)
-{
-    struct sl_experiment *experiment = labour->experiment;
-    for (size_t i = 0; i < experiment->n; i++) {
-        struct sl_detail *detail = &experiment->detail[i % experiment->policies->n];
-        for (int q = 0; q < SL_QUANTILES; q++) {
-            detail->wait[q] += labour->wait[i][q] / experiment->seeds;
-        }
     }
 }
 
@@ -265,16 +245,11 @@ static int make_room(struct labour *labour, struct sl_error *err)
     if (experiment->n > RESULTS_MAX) {
         return sl_error_set(err, SL_ERR_LIMIT, "more than %d runs", RESULTS_MAX);
     }
-    if (experiment->keep && experiment->n > DETAILED_MAX) {
-        return sl_error_set(err, SL_ERR_LIMIT, "more than %d runs for one plot; fewer seeds",
-                            DETAILED_MAX);
-    }
     experiment->result = calloc(experiment->n, sizeof(*experiment->result));
     if (experiment->keep) {
         experiment->detail = calloc(experiment->policies->n, sizeof(*experiment->detail));
-        labour->wait = calloc(experiment->n, sizeof(*labour->wait));
     }
-    bool lacking = experiment->keep && (experiment->detail == NULL || labour->wait == NULL);
+    bool lacking = experiment->keep && experiment->detail == NULL;
     return experiment->result == NULL || lacking ? sl_error_nomem(err) : 0;
 }
 
@@ -298,7 +273,7 @@ static int read_trace(struct labour *labour, struct sl_error *err)
 
 int sl_experiment_run(struct sl_experiment *experiment, struct sl_error *err)
 {
-    struct labour labour = {.experiment = experiment, .wait = NULL};
+    struct labour labour = {.experiment = experiment};
     const struct sl_source *source = experiment->source;
     labour.random = sl_source_random(source);
     sl_workload_init(&labour.base);
@@ -315,12 +290,8 @@ int sl_experiment_run(struct sl_experiment *experiment, struct sl_error *err)
     if (rc == 0 && !labour.random) {
         copy_first(&labour);
     }
-    if (rc == 0 && experiment->keep) {
-        average_waits(&labour);
-    }
     /* details borrow the trace's text */
     experiment->base = labour.base;
-    free(labour.wait);
     sl_buf_free(&labour.text);
     return rc;
 }

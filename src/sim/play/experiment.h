@@ -44,13 +44,10 @@ struct sl_result {
                                    where there is one namespace */
 };
 
-enum { SL_QUANTILES = 201 };
-
-/* The run of a policy, for plots. */
+/* The run of a policy. */
 struct sl_detail {
     struct sl_workload workload; /* of the first seed */
     struct sl_sim_run run;       /* of the first seed */
-    double wait[SL_QUANTILES];   /* quantiles 0, 0.005, ... 1 over all seeds' runs, averaged */
     struct sl_buf commands;      /* of the first seed, a line each: policy, seconds, command */
 };
 
@@ -87,6 +84,6 @@ static inline const struct sl_result *sl_experiment_at(const struct sl_experimen
 
 /* The numbers of one run. -1: out of memory. */
 int sl_result_of(const struct sl_workload *workload, const struct sl_sim_run *run,
-                 struct sl_result *out, double *wait, struct sl_error *err);
+                 struct sl_result *out, struct sl_error *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "config/config.h"
-#include "sim/input/csv.h"
+#include "sim/input/csv/csv.h"
 
 enum { WEIGHT_MAX = 1000, SHOWN_MAX = 60, PATH_TEXT = 4096 };
 

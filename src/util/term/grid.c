@@ -6,14 +6,25 @@
 
 #include "util/show.h"
 
-enum { GAP = 3, CELL_MAX = 512 };
+enum { GAP = 3, FIGURES_GAP = 2, CELL_MAX = 512 };
 
-void sl_grid_init(struct sl_grid *table, unsigned columns, const char *const *head,
-                  size_t max_bytes)
+static void init(struct sl_grid *table, unsigned columns, size_t max_bytes)
 {
     memset(table, 0, sizeof(*table));
     sl_buf_init(&table->cells, max_bytes);
     table->columns = columns > SL_GRID_COLUMNS_MAX ? SL_GRID_COLUMNS_MAX : columns;
+}
+
+void sl_grid_init_figures(struct sl_grid *table, unsigned columns, size_t max_bytes)
+{
+    init(table, columns, max_bytes);
+    table->figures = true;
+}
+
+void sl_grid_init(struct sl_grid *table, unsigned columns, const char *const *head,
+                  size_t max_bytes)
+{
+    init(table, columns, max_bytes);
     for (unsigned i = 0; i < table->columns; i++) {
         sl_grid_text(table, head[i]);
     }
@@ -36,7 +47,7 @@ static size_t columns_of(struct sl_str text)
 
 void sl_grid_str(struct sl_grid *table, struct sl_str text)
 {
-    if (text.len == 0) {
+    if (text.len == 0 && !table->figures) {
         text = SL_STR("-");
     }
     size_t width = 0;
@@ -73,6 +84,13 @@ void sl_grid_printf(struct sl_grid *table, const char *format, ...)
     sl_grid_text(table, text);
 }
 
+static void put_blanks(struct sl_buf *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        sl_buf_putc(out, ' ');
+    }
+}
+
 void sl_grid_write(const struct sl_grid *table, struct sl_buf *out)
 {
     if (table->cells.failed != SL_BUF_OK) {
@@ -83,14 +101,14 @@ void sl_grid_write(const struct sl_grid *table, struct sl_buf *out)
     const char *end = table->cells.data + table->cells.len;
     for (unsigned column = 0; cell < end; column = (column + 1) % table->columns) {
         struct sl_str text = sl_str_of(cell);
+        size_t blanks = table->width[column] - columns_of(text);
+        bool right = table->figures && column > 0;
+        bool last = column + 1 == table->columns;
+        put_blanks(out, right ? blanks : 0);
         sl_buf_append(out, text.s, text.len);
-        if (column + 1 == table->columns) {
-            sl_buf_putc(out, '\n');
-        } else {
-            for (size_t n = columns_of(text); n < table->width[column] + GAP; n++) {
-                sl_buf_putc(out, ' ');
-            }
-        }
+        put_blanks(out, right || last ? 0 : blanks);
+        put_blanks(out, last ? 0 : table->figures ? FIGURES_GAP : GAP);
+        sl_buf_puts(out, last ? "\n" : "");
         cell += text.len + 1;
     }
 }

@@ -1,21 +1,25 @@
-/* Text tables as kubectl prints them: each column as wide as its widest cell, then three blanks. */
+/* Text tables: each column as wide as its widest cell. Either as kubectl prints them, three blanks
+ * between two, or of figures: two blanks, and all columns but the first flush right. */
 #ifndef SLICED_UTIL_TERM_GRID_H
 #define SLICED_UTIL_TERM_GRID_H
 
 #include "util/buf.h"
 
-enum { SL_GRID_COLUMNS_MAX = 20 };
+enum { SL_GRID_COLUMNS_MAX = 66 };
 
 struct sl_grid {
     struct sl_buf cells; /* NUL-terminated cells, row by row */
     unsigned columns;
-    unsigned at; /* column of the next cell */
+    unsigned at;  /* column of the next cell */
+    bool figures; /* made by sl_grid_init_figures() */
     size_t width[SL_GRID_COLUMNS_MAX];
 };
 
 /* head: one name a column. */
 void sl_grid_init(struct sl_grid *table, unsigned columns, const char *const *head,
                   size_t max_bytes);
+/* Of figures; its head, if it has one, is the first row. An empty cell stays empty. */
+void sl_grid_init_figures(struct sl_grid *table, unsigned columns, size_t max_bytes);
 void sl_grid_free(struct sl_grid *table);
 
 /* Each fills the next cell, row by row. An empty one shows as "-", what a terminal would obey as

@@ -112,7 +112,7 @@ static void bounded_adopt(struct sl_planner *planner, const struct sl_pod *pod)
         return;
     }
     ran->nominated_us = started_us;
-    ran->lane = lane->key;
+    ran->lane = pod->items[0].key;
     ran->seen = true;
     struct sl_plan_account_pod *record = calloc(1, sizeof(*record));
     if (record == NULL || !take_id(planner, record, pod->uid)) {
@@ -312,23 +312,24 @@ static void tell_of(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     struct sl_promise *promise = lane->nowhere ? NULL : promise_get(planner, lane);
-    if (promise == NULL || !take_id(planner, pod->account, pod->pod->uid)) {
+    struct sl_plan_account_pod *record = pod->account;
+    if (record == NULL || promise == NULL || !take_id(planner, record, pod->pod->uid)) {
         drop(pod);
         return;
     }
     const struct sl_promise_pod row = {
-        .id = pod->account->id,
+        .id = record->id,
         .width = pod->class->ask->ask.item[0].count,
         .submit_us = pod->ready_us,
         .timeout_us = pod->item.timeout_us,
         .priority = pod->item.priority,
     };
     if (sl_promise_arrive(promise, &row, planner->now_us, NULL) < 0) {
-        give_id(planner, pod->account);
+        give_id(planner, record);
         drop(pod);
         return;
     }
-    pod->account->stand = WAITING;
+    record->stand = WAITING;
     if (pod->nomination != NULL) {
         start(planner, pod);
     }

@@ -99,7 +99,8 @@ void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us
 /* Returns when to run again although nothing changes; INT64_MAX: never. */
 int64_t sl_planner_wake(const struct sl_planner *planner);
 
-/* Checks that all parts of the planner agree (util/check.h). O(pods^2): for tests. */
+/* Checks that all parts of the planner agree (util/check.h). O(pods + lanes (nodes +
+ * asks)): for tests. */
 void sl_planner_audit(const struct sl_planner *planner);
 
 /* Returns when the pod was nominated; 0: it has no nomination. */

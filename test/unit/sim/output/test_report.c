@@ -1,4 +1,4 @@
-/* Reports, plots, policies by name, options, threads. */
+/* Reports, policies by name, options, threads. */
 #include <stdlib.h>
 
 #include "unit/test.h"
@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "sim/options.h"
-#include "sim/output/plot.h"
 #include "sim/output/report.h"
-#include "sim/output/svg.h"
 
 static struct sl_error error;
 
@@ -120,60 +118,6 @@ TEST_THAT(csv_quotes_what_needs_it)
     free(text);
 }
 
-/* ---- plots ---- */
-
-TEST_THAT(a_bar_of_a_device_does_not_cover_another)
-{
-    static struct sl_sim_job jobs[] = {
-        {.start_us = 0, .end_us = 10, .place = "aliyun.com/gpu-mem=0*3", .order = 0},
-        {.start_us = 10, .end_us = 20, .place = "aliyun.com/gpu-mem=0*3", .order = 2},
-        {.start_us = 5, .end_us = 15, .place = "aliyun.com/gpu-mem=0*3", .order = 1},
-        {.start_us = 12, .end_us = 15, .place = "nvidia.com/gpu=1,2", .order = 3},
-        {.node = -1},
-        {.start_us = 13, .end_us = 14, .place = "nvidia.com/mig-1g.5gb=?*1", .order = 4},
-    };
-    struct sl_fleet fleet;
-    struct sl_gantt gantt;
-    struct sl_sim_run run = {.job = jobs, .n = 6, .started = 5};
-    sl_fleet_init(&fleet);
-    assert_int_equal(sl_fleet_gpus(&fleet, "3", &error), 0);
-    assert_int_equal(sl_gantt_make(&fleet, &run, &gantt), 0);
-    assert_int_equal(gantt.n, 6);
-    assert_int_equal(gantt.n_devices, 4);
-    assert_int_equal(gantt.device[0].lanes, 2);
-    assert_int_equal(gantt.bar[0].lane, 0);
-    assert_int_equal(gantt.bar[1].job, 2);
-    assert_int_equal(gantt.bar[1].lane, 1);
-    assert_int_equal(gantt.bar[2].job, 1);
-    assert_int_equal(gantt.bar[2].lane, 0);
-    assert_string_equal(gantt.device[3].name, "node-00000");
-    sl_gantt_free(&gantt);
-    sl_fleet_free(&fleet);
-}
-
-TEST_THAT(ticks_are_round)
-{
-    char text[24];
-    assert_true(fabs(sl_tick(1000, 5) - 200) < 1e-9);
-    assert_true(fabs(sl_tick(7, 7) - 1) < 1e-9);
-    assert_true(fabs(sl_tick(0.3, 4) - 0.1) < 1e-9);
-    assert_true(fabs(sl_tick(0, 4) - 1) < 1e-9);
-    sl_short_number(25000, text);
-    assert_string_equal(text, "25k");
-    sl_short_number(0, text);
-    assert_string_equal(text, "0");
-}
-
-TEST_THAT(text_in_a_plot_is_escaped)
-{
-    struct sl_buf out;
-    sl_buf_init(&out, 1000);
-    sl_svg_text(&out, 0, 0, SL_SVG_LEFT, "ink", "<a & \"b\">\n");
-    sl_buf_putc(&out, '\0');
-    assert_non_null(strstr(out.data, ">&lt;a &amp; &quot;b&quot;&gt; <"));
-    sl_buf_free(&out);
-}
-
 /* ---- policies ---- */
 
 TEST_THAT(policies_are_read_with_their_parameters)
@@ -255,13 +199,11 @@ TEST_THAT(a_wrong_option_says_what_was_meant)
         {"run", "--seed=x", NULL, "--seed takes an integer in 0.."},
         {"run", "--polcy", "fifo", "unknown option --polcy; did you mean --policy?"},
         {"run", "--data", "x", "unknown option --data"},
-        {"run", "-o", "yaml", "expected table, csv, json or svg"},
+        {"run", "-o", "yaml", "expected table, csv or json"},
         {"run", "--gpus", NULL, "--gpus needs a value"},
         {"run", "--quiet=1", NULL, "--quiet takes no value"},
         {"run", "jobs.csv", NULL, "unexpected \"jobs.csv\""},
-        {"simulate", NULL, NULL,
-         "unknown command \"simulate\"; expected run, reproduce, help or "
-         "version"},
+        {"simulate", NULL, NULL, "unknown command \"simulate\"; expected run, help or version"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *argv[] = {"slicesim", cases[i][0], cases[i][1], cases[i][2]};

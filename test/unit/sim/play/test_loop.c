@@ -337,7 +337,7 @@ TEST_THAT(integrals_agree_with_the_jobs_that_ran)
         busy += (double)(run->end_us - run->start_us) / 1e6 *
                 (double)scene.jobs.ask[scene.jobs.job[i].ask].count;
     }
-    assert_int_equal(sl_result_of(&scene.jobs, &scene.run, &result, NULL, &error), 0);
+    assert_int_equal(sl_result_of(&scene.jobs, &scene.run, &result, &error), 0);
     double utilisation = busy / (4 * result.makespan);
     assert_true(result.utilisation > utilisation - 1e-9 && result.utilisation < utilisation + 1e-9);
     assert_true(result.allocation >= result.utilisation);

@@ -32,6 +32,25 @@ TEST_THAT(columns_are_as_wide_as_their_widest_cell)
     sl_buf_free(&out);
 }
 
+TEST_THAT(figures_are_flush_right_behind_their_names)
+{
+    struct sl_grid grid;
+    struct sl_buf out;
+    sl_buf_init(&out, 4096);
+    sl_grid_init_figures(&grid, 3, 4096);
+    static const char *const cells[] = {"", "fifo", "sjf", "wait, s", "7", "1.5 (0-2)"};
+    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+        sl_grid_text(&grid, cells[i]);
+    }
+
+    sl_grid_write(&grid, &out);
+
+    assert_string_equal(text_of(&out), "         fifo        sjf\n"
+                                       "wait, s     7  1.5 (0-2)\n");
+    sl_grid_free(&grid);
+    sl_buf_free(&out);
+}
+
 TEST_THAT(empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped)
 {
     static const char *const head[] = {"A", "B"};
