@@ -98,13 +98,10 @@ static void offer_names(const struct offer *offer, struct sl_cli *cli, const cha
                         bool namespaced)
 {
     struct sl_cli_answer answer;
-    struct sl_buf path;
-    sl_buf_init(&path, SL_CLI_PATH_MAX);
-    sl_cli_path(&path, namespaced ? cli->namespace : NULL, kind, NULL);
-    sl_buf_puts(&path, "?limit=500&includeObject=None");
-    sl_buf_putc(&path, '\0');
-    const struct sl_cli_call call = {.method = "GET", .path = path.data, .form = SL_FORM_TABLE};
-    if (path.failed == SL_BUF_OK && sl_cli_ask(cli, &call, &answer) == 0) {
+    struct sl_cli_call call = {.form = SL_FORM_TABLE};
+    sl_cli_path(&call.path, namespaced ? cli->namespace : NULL, kind, NULL);
+    sl_buf_puts(&call.path, "?limit=500&includeObject=None");
+    if (sl_cli_ask(cli, &call, &answer) == 0) {
         const struct sl_value *row = sl_value_at(answer.value, "rows");
         for (row = row == NULL ? NULL : row->first; row != NULL; row = row->next) {
             const struct sl_value *cells = sl_value_at(row, "cells");
@@ -117,7 +114,6 @@ static void offer_names(const struct offer *offer, struct sl_cli *cli, const cha
             }
         }
     }
-    sl_buf_free(&path);
 }
 
 /* The objects that the command may be about. */

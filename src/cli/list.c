@@ -34,34 +34,27 @@ static const char *namespace_of(const struct list *list)
     return list->cli->options->command->namespaced ? list->cli->namespace : NULL;
 }
 
-static void put_path(const struct list *list, struct sl_buf *path, bool watch)
+static struct sl_cli_call call_of(const struct list *list, bool watch)
 {
     const char *name = list->cli->options->name;
-    sl_buf_init(path, SL_CLI_PATH_MAX);
-    sl_cli_path(path, namespace_of(list), list->kind, watch ? NULL : name);
+    struct sl_cli_call call = {.form = list->as_table ? SL_FORM_TABLE : SL_FORM_OBJECT};
+    sl_cli_path(&call.path, namespace_of(list), list->kind, watch ? NULL : name);
     if (watch && name != NULL) {
-        sl_buf_puts(path, "?fieldSelector=metadata.name%3D");
-        sl_url_put(path, sl_str_of(name));
+        sl_buf_puts(&call.path, "?fieldSelector=metadata.name%3D");
+        sl_url_put(&call.path, sl_str_of(name));
     }
+    return call;
 }
 
 /* The server ends a page where it gets large: then it says where to go on. */
 static int ask_page(struct list *list, struct sl_str next, struct sl_cli_answer *answer)
 {
-    struct sl_buf path;
-    put_path(list, &path, false);
+    struct sl_cli_call call = call_of(list, false);
     if (next.len > 0) {
-        sl_buf_puts(&path, "?continue=");
-        sl_url_put(&path, next);
+        sl_buf_puts(&call.path, "?continue=");
+        sl_url_put(&call.path, next);
     }
-    sl_buf_putc(&path, '\0');
-    const struct sl_cli_call call = {.method = "GET",
-                                     .path = path.data,
-                                     .form = list->as_table ? SL_FORM_TABLE : SL_FORM_OBJECT};
-    int rc = path.failed == SL_BUF_OK ? sl_cli_ask(list->cli, &call, answer)
-                                      : sl_error_nomem(&answer->err);
-    sl_buf_free(&path);
-    return rc;
+    return sl_cli_ask(list->cli, &call, answer);
 }
 
 /* All pages as one. */
@@ -187,25 +180,17 @@ static int take_piece(void *context, const char *data, size_t len, struct sl_err
 /* Until it ends. -1: the server refused it, or it broke off. */
 static int watch_once(struct list *list, struct sl_cli_answer *answer)
 {
-    struct sl_buf path;
+    struct sl_cli_call call = call_of(list, true);
+    call.data = take_piece;
+    call.context = list;
     list->line.len = 0;
     list->lost = false;
-    put_path(list, &path, true);
-    sl_buf_printf(&path, "%cwatch=true", list->cli->options->name == NULL ? '?' : '&');
+    sl_buf_printf(&call.path, "%cwatch=true", list->cli->options->name == NULL ? '?' : '&');
     if (list->revision[0] != '\0') {
-        sl_buf_puts(&path, "&resourceVersion=");
-        sl_url_put(&path, sl_str_of(list->revision));
+        sl_buf_puts(&call.path, "&resourceVersion=");
+        sl_url_put(&call.path, sl_str_of(list->revision));
     }
-    sl_buf_putc(&path, '\0');
-    const struct sl_cli_call call = {.method = "GET",
-                                     .path = path.data,
-                                     .form = list->as_table ? SL_FORM_TABLE : SL_FORM_OBJECT,
-                                     .data = take_piece,
-                                     .context = list};
-    int rc = path.failed == SL_BUF_OK ? sl_cli_ask(list->cli, &call, answer)
-                                      : sl_error_nomem(&answer->err);
-    sl_buf_free(&path);
-    return rc;
+    return sl_cli_ask(list->cli, &call, answer);
 }
 
 static void wait_a_second(void)

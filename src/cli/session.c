@@ -107,9 +107,10 @@ static void take_reply(void *context, const struct sl_reply *reply)
     }
 }
 
-int sl_cli_ask(struct sl_cli *cli, const struct sl_cli_call *call, struct sl_cli_answer *answer)
+int sl_cli_ask(struct sl_cli *cli, struct sl_cli_call *call, struct sl_cli_answer *answer)
 {
     struct taker taker = {.cli = cli, .call = call, .answer = answer};
+    sl_buf_putc(&call->path, '\0');
     const bool stream = call->data != NULL;
     const struct sl_asker asker = {
         .client = cli->client,
@@ -117,8 +118,8 @@ int sl_cli_ask(struct sl_cli *cli, const struct sl_cli_call *call, struct sl_cli
         .call_us = stream ? 0 : answer_timeout_us,
     };
     const struct sl_question question = {
-        .method = call->method,
-        .path = call->path,
+        .method = call->method == NULL ? "GET" : call->method,
+        .path = call->path.data,
         .body = call->body,
         .form = call->form,
         .silence_us = stream ? stream_silence_us : 0,
@@ -128,14 +129,18 @@ int sl_cli_ask(struct sl_cli *cli, const struct sl_cli_call *call, struct sl_cli
     };
     struct sl_error err = {.code = SL_ERR_NONE};
     *answer = (struct sl_cli_answer){.status = 0};
-    if (sl_ask(&asker, &question, NULL, &err) == 0 && answer->status == 0) {
+    if (call->path.failed != SL_BUF_OK) {
+        (void)sl_error_nomem(&answer->err);
+    } else if (sl_ask(&asker, &question, NULL, &err) == 0 && answer->status == 0) {
         answer->err = answer->err.code == SL_ERR_NONE ? err : answer->err;
     }
+    sl_buf_free(&call->path);
     return answer->status >= 200 && answer->status < 300 ? 0 : -1;
 }
 
 void sl_cli_path(struct sl_buf *path, const char *namespace, const char *kind, const char *name)
 {
+    sl_buf_init(path, SL_CLI_PATH_MAX);
     sl_buf_puts(path, "/apis/visibility.sliced.dev/v1alpha1");
     if (namespace != NULL) {
         sl_buf_puts(path, "/namespaces/");
@@ -184,19 +189,15 @@ static void explain_kind(const struct sl_value *resources, const char *kind)
 static void explain_missing(struct sl_cli *cli, const char *kind)
 {
     struct sl_cli_answer answer;
-    struct sl_buf path;
-    sl_buf_init(&path, SL_CLI_PATH_MAX);
-    sl_cli_path(&path, NULL, NULL, NULL);
-    sl_buf_putc(&path, '\0');
-    const struct sl_cli_call call = {.method = "GET", .path = path.data};
-    if (path.failed == SL_BUF_OK && sl_cli_ask(cli, &call, &answer) == 0) {
+    struct sl_cli_call call = {.method = "GET"};
+    sl_cli_path(&call.path, NULL, NULL, NULL);
+    if (sl_cli_ask(cli, &call, &answer) == 0) {
         explain_kind(answer.value, kind);
-    } else if (path.failed == SL_BUF_OK && answer.status == 404) {
+    } else if (answer.status == 404) {
         cli->unserved = true;
         sl_cli_complain("visibility.sliced.dev is not served there: sliced is not installed, or "
                         "without visibility.enabled");
     }
-    sl_buf_free(&path);
 }
 
 /* What to do about an answer that may be another one later, by the daemon's own words. */

@@ -31,8 +31,8 @@ int sl_cli_open(struct sl_cli *cli, const struct sl_cli_options *options, struct
 void sl_cli_close(struct sl_cli *cli);
 
 struct sl_cli_call {
-    const char *method;
-    const char *path;
+    const char *method; /* NULL: GET */
+    struct sl_buf path; /* of SL_CLI_PATH_MAX; the call frees it */
     struct sl_str body;
     enum sl_call_form form;
     sl_call_data data; /* NULL: the answer is collected */
@@ -48,9 +48,9 @@ struct sl_cli_answer {
 };
 
 /* Calls, and waits for the end. -1 when there was no 2xx, or no JSON in it. */
-int sl_cli_ask(struct sl_cli *cli, const struct sl_cli_call *call, struct sl_cli_answer *answer);
+int sl_cli_ask(struct sl_cli *cli, struct sl_cli_call *call, struct sl_cli_answer *answer);
 
-/* Appends "/apis/visibility.sliced.dev/v1alpha1[/namespaces/NS]/KIND[/NAME]". */
+/* Begins the path with "/apis/visibility.sliced.dev/v1alpha1[/namespaces/NS]/KIND[/NAME]". */
 void sl_cli_path(struct sl_buf *path, const char *namespace, const char *kind, const char *name);
 
 /* Prints what went wrong, as kubectl does, with what can be done about it. kind: of sliced's that

@@ -80,18 +80,13 @@ static int tell_page(const struct sl_cli *cli, const char *url, unsigned port)
 static int find_leader(struct sl_cli *cli, const char *namespace, struct sl_str *name)
 {
     struct sl_cli_answer answer = {.status = 0};
-    struct sl_buf path;
-    sl_buf_init(&path, SL_CLI_PATH_MAX);
-    sl_buf_puts(&path, "/api/v1/namespaces/");
-    sl_url_put(&path, sl_str_of(namespace));
-    sl_buf_puts(&path, "/pods?limit=1&labelSelector=");
-    sl_url_put(&path, SL_STR(SL_LEADER_LABEL "=true"));
-    sl_buf_putc(&path, '\0');
-    const struct sl_cli_call call = {.method = "GET", .path = path.data};
-    int rc =
-        path.failed == SL_BUF_OK ? sl_cli_ask(cli, &call, &answer) : sl_error_nomem(&answer.err);
-    sl_buf_free(&path);
-    if (rc < 0) {
+    struct sl_cli_call call = {.method = "GET"};
+    sl_buf_init(&call.path, SL_CLI_PATH_MAX);
+    sl_buf_puts(&call.path, "/api/v1/namespaces/");
+    sl_url_put(&call.path, sl_str_of(namespace));
+    sl_buf_puts(&call.path, "/pods?limit=1&labelSelector=");
+    sl_url_put(&call.path, SL_STR(SL_LEADER_LABEL "=true"));
+    if (sl_cli_ask(cli, &call, &answer) < 0) {
         (void)sl_cli_fail(cli, &answer, NULL);
         if (answer.status == 403) {
             sl_cli_complain("ui takes rights in namespace %s: pods: get, list; pods/portforward: "

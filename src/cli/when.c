@@ -33,34 +33,23 @@ static int check_asks(const struct sl_cli_options *options, struct sl_error *err
 
 static void write_asked(struct sl_writer *w, const struct sl_cli_options *options)
 {
-    sl_write_object(w);
-    sl_write_member_text(w, "apiVersion", "v1");
-    sl_write_member_text(w, "kind", "Pod");
-    sl_write_member_object(w, "metadata");
-    sl_write_member_text(w, "name", "when");
+    sl_buf_puts(w->buf, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"when\"");
     if (options->timeout != NULL) {
-        sl_write_member_object(w, "annotations");
-        sl_write_member_text(w, "sliced.dev/timeout", options->timeout);
-        sl_write_object_end(w);
+        sl_buf_puts(w->buf, ",\"annotations\":{\"sliced.dev/timeout\":");
+        sl_write_text(w, options->timeout);
+        sl_buf_puts(w->buf, "}");
     }
-    sl_write_object_end(w);
-    sl_write_member_object(w, "spec");
-    sl_write_member_array(w, "containers");
+    sl_buf_puts(w->buf,
+                "},\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{\"limits\":");
+    w->comma = false;
     sl_write_object(w);
-    sl_write_member_text(w, "name", "main");
-    sl_write_member_object(w, "resources");
-    sl_write_member_object(w, "limits");
     for (unsigned i = 0; i < options->n_asks; i++) {
         const char *sign = strrchr(options->ask[i], '=');
         sl_write_key_str(w, (struct sl_str){options->ask[i], (size_t)(sign - options->ask[i])});
         sl_write_text(w, sign + 1);
     }
     sl_write_object_end(w);
-    sl_write_object_end(w);
-    sl_write_object_end(w);
-    sl_write_array_end(w);
-    sl_write_object_end(w);
-    sl_write_object_end(w);
+    sl_buf_puts(w->buf, "}}]}}");
 }
 
 /* The pod of the file; its namespace counts where no option names one. */
@@ -183,17 +172,11 @@ static int print_answer(struct sl_cli *cli, const struct sl_value *answer)
 
 static int ask_start(struct sl_cli *cli, const struct sl_buf *body)
 {
-    struct sl_cli_answer answer = {.status = 0};
-    struct sl_buf path;
-    sl_buf_init(&path, SL_CLI_PATH_MAX);
-    sl_cli_path(&path, cli->namespace, "startestimates", NULL);
-    sl_buf_putc(&path, '\0');
-    const struct sl_cli_call call = {
-        .method = "POST", .path = path.data, .body = {body->data, body->len}};
-    int rc =
-        path.failed == SL_BUF_OK ? sl_cli_ask(cli, &call, &answer) : sl_error_nomem(&answer.err);
-    sl_buf_free(&path);
-    return rc == 0 ? print_answer(cli, answer.value) : sl_cli_fail(cli, &answer, "startestimates");
+    struct sl_cli_answer answer;
+    struct sl_cli_call call = {.method = "POST", .body = {body->data, body->len}};
+    sl_cli_path(&call.path, cli->namespace, "startestimates", NULL);
+    return sl_cli_ask(cli, &call, &answer) == 0 ? print_answer(cli, answer.value)
+                                                : sl_cli_fail(cli, &answer, "startestimates");
 }
 
 int sl_cli_when(struct sl_cli *cli)

@@ -157,20 +157,18 @@ int sl_cli_story(const struct sl_value *table, struct sl_buf *out, struct sl_err
     return 0;
 }
 
+static bool wants_whole(const struct sl_cli *cli)
+{
+    return cli->options->output == SL_CLI_JSON || cli->options->output == SL_CLI_YAML;
+}
+
 static int ask_pod(struct sl_cli *cli, const char *kind, struct sl_cli_answer *answer)
 {
-    struct sl_buf path;
-    bool whole = cli->options->output == SL_CLI_JSON || cli->options->output == SL_CLI_YAML;
-    sl_buf_init(&path, SL_CLI_PATH_MAX);
-    sl_cli_path(&path, cli->namespace, kind, cli->options->name);
-    sl_buf_puts(&path, whole ? "" : "?includeObject=Object");
-    sl_buf_putc(&path, '\0');
-    const struct sl_cli_call call = {
-        .method = "GET", .path = path.data, .form = whole ? SL_FORM_OBJECT : SL_FORM_TABLE};
-    int rc =
-        path.failed == SL_BUF_OK ? sl_cli_ask(cli, &call, answer) : sl_error_nomem(&answer->err);
-    sl_buf_free(&path);
-    return rc;
+    bool whole = wants_whole(cli);
+    struct sl_cli_call call = {.form = whole ? SL_FORM_OBJECT : SL_FORM_TABLE};
+    sl_cli_path(&call.path, cli->namespace, kind, cli->options->name);
+    sl_buf_puts(&call.path, whole ? "" : "?includeObject=Object");
+    return sl_cli_ask(cli, &call, answer);
 }
 
 static int print_story(struct sl_cli *cli, const struct sl_value *table)
@@ -210,6 +208,6 @@ int sl_cli_why(struct sl_cli *cli)
         }
         found = &runs;
     }
-    bool whole = cli->options->output == SL_CLI_JSON || cli->options->output == SL_CLI_YAML;
-    return whole ? sl_cli_print_value(cli, found->value) : print_story(cli, found->value);
+    return wants_whole(cli) ? sl_cli_print_value(cli, found->value)
+                            : print_story(cli, found->value);
 }

@@ -7,7 +7,7 @@
 
 #include "cluster/store.h"
 #include "core/plan/state/calls.h"
-#include "server/api/explain.h"
+#include "server/model/explain.h"
 #include "sliced/stage.h"
 #include "util/data/arena.h"
 

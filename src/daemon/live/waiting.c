@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "server/api/explain.h"
+#include "server/model/explain.h"
 #include "sliced/fit.h"
 
 enum { TOLD = 8192 /* a power of two */, SEEN_MAX = 2000, SCAN_PER_TOLD = 4 };

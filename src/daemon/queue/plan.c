@@ -10,7 +10,7 @@
 #include "daemon/queue/report.h"
 #include "daemon/queue/tell.h"
 #include "daemon/queue/worker.h"
-#include "server/api/explain.h"
+#include "server/model/explain.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/time.h"

@@ -8,7 +8,7 @@
 
 #include "daemon/queue/clock.h"
 #include "daemon/queue/worker.h"
-#include "server/api/explain.h"
+#include "server/model/explain.h"
 #include "util/data/share.h"
 #include "util/log.h"
 #include "util/time.h"

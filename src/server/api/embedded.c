@@ -10,6 +10,7 @@
 #include "server/api/api.h"
 #include "server/api/handlers.h"
 #include "server/app/workspace.h"
+#include "server/model/pod.h"
 #include "util/clock.h"
 #include "util/time.h"
 
@@ -42,14 +43,6 @@ struct sl_pod *sl_embedded_pod_new(const struct sl_pod_facts *facts, struct sl_e
         filled.created_us = sl_clock_real_us();
     }
     return sl_pod_new(&filled, err);
-}
-
-/* Writes an object of sl_api_pod_members. */
-static void pod_write(struct sl_writer *w, const struct sl_pod *pod)
-{
-    sl_write_object(w);
-    sl_api_pod_members(w, pod);
-    sl_write_object_end(w);
 }
 
 /* ---- POST ---- */
@@ -102,7 +95,7 @@ void sl_embedded_post(struct sl_request *request)
     } else {
         struct sl_writer w = {.buf = &request->reply};
         settle_queue(request->app);
-        pod_write(&w, pod);
+        sl_fields_item(&w, sl_model_pod, SL_SEEN_ALONE, pod);
         sl_buf_putc(&request->reply, '\n');
         request->code = 201;
         sl_log_pod(SL_LOG_INFO, sl_str_of(pod->namespace), sl_str_of(pod->name), "pod added", "uid",
@@ -131,7 +124,7 @@ void sl_embedded_delete(struct sl_request *request)
     } else {
         struct sl_writer w = {.buf = &request->reply};
         settle_queue(app);
-        pod_write(&w, pod);
+        sl_fields_item(&w, sl_model_pod, SL_SEEN_ALONE, pod);
         sl_buf_putc(&request->reply, '\n');
         sl_log_pod(SL_LOG_INFO, sl_str_of(pod->namespace), sl_str_of(pod->name), "pod ended", "uid",
                    pod->uid, (char *)NULL);

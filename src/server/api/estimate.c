@@ -3,15 +3,11 @@
 #include "server/api/embedded.h"
 #include "server/api/handlers.h"
 #include "server/app/workspace.h"
+#include "server/model/queue.h"
 #include "util/clock.h"
-#include "util/show.h"
-#include "util/term/grid.h"
-#include "util/time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { SHOWN_MAX = 1024 };
 
 /* ---- the pod ---- */
 
@@ -141,74 +137,24 @@ void sl_api_what_if(struct sl_request *request, struct sl_pod *pod,
     }
 }
 
-/* -1: it is not known. Rounded up, as in the sentence. */
-static int64_t seconds_left(const struct sl_queue_what_if *what_if)
-{
-    const struct sl_queue_row *row = what_if->list.row;
-    int64_t left_us = row->start_us - what_if->list.now_us;
-    if (row->estimate == SL_ESTIMATE_NONE) {
-        return -1;
-    }
-    return left_us <= 0 ? 0 : (left_us - 1) / SL_SECOND_US + 1;
-}
-
-static void sentence_show(const struct sl_queue_what_if *what_if, char *out, size_t size)
-{
-    char text[SL_PLAN_TEXT_MAX];
-    (void)sl_queue_text(what_if->list.row, what_if->list.now_us, text, sizeof(text));
-    (void)sl_show(sl_str_of(text), out, size);
-}
-
 void sl_api_what_if_members(struct sl_writer *w, const struct sl_queue_what_if *what_if)
 {
-    const struct sl_queue_row *row = what_if->list.row;
-    int64_t left_s = seconds_left(what_if);
-    char text[SHOWN_MAX];
-    sentence_show(what_if, text, sizeof(text));
-    sl_write_member_i64(w, "position", (int64_t)what_if->position);
-    sl_write_member_i64(w, "ahead", row->ahead);
-    sl_write_key(w, "startsInSeconds");
-    if (left_s < 0) {
-        sl_write_null(w);
-    } else {
-        sl_write_i64(w, left_s);
-    }
-    sl_write_key(w, "estimatedStart");
-    /* in whole seconds, as everywhere that people read of a start */
-    sl_api_time(w, left_s < 0 ? 0 : row->start_us / SL_SECOND_US * SL_SECOND_US);
-    sl_write_member_text(w, "estimateKind", sl_estimate_name(row->estimate));
-    sl_write_member_text(w, "state", sl_queue_state_name(row->state));
-    sl_write_member_text(w, "reason", sl_hold_reason_name(row->reason));
-    sl_write_member_text(w, "node", row->node);
-    sl_write_member_text(w, "devices", row->assignment);
-    sl_write_member_text(w, "message", text);
-    sl_write_member_i64(w, "delayed", (int64_t)what_if->delayed);
+    struct sl_model_estimate estimate;
+    sl_model_estimate_of(what_if, &estimate);
+    sl_fields_write(w, sl_model_estimate, SL_SEEN_BY_USERS, &estimate);
 }
 
 static void write_table(struct sl_request *request, const struct sl_queue_what_if *what_if)
 {
-    static const char *const head[] = {"POS",  "AHEAD", "STATE",   "REASON", "START-IN",
-                                       "SURE", "NODE",  "DEVICES", "DELAYED"};
-    const struct sl_queue_row *row = what_if->list.row;
+    struct sl_model_estimate estimate;
     struct sl_grid table;
-    char text[SHOWN_MAX] = "";
-    sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
-    sl_grid_i64(&table, (int64_t)what_if->position);
-    sl_grid_i64(&table, row->ahead);
-    sl_grid_text(&table, sl_queue_state_name(row->state));
-    sl_grid_text(&table, row->reason == SL_HOLD_NONE ? NULL : sl_hold_reason_name(row->reason));
-    if (row->estimate != SL_ESTIMATE_NONE) {
-        (void)sl_queue_duration_text(row->start_us - what_if->list.now_us, text, sizeof(text));
-    }
-    sl_grid_text(&table, text);
-    sl_grid_text(&table, sl_estimate_name(row->estimate));
-    sl_grid_text(&table, row->node);
-    sl_grid_text(&table, row->assignment);
-    sl_grid_i64(&table, (int64_t)what_if->delayed);
+    char text[SL_FIELD_TEXT_MAX];
+    sl_model_estimate_of(what_if, &estimate);
+    sl_fields_grid(&table, sl_model_estimate, NULL, request->reply.max);
+    sl_fields_cells(&table, sl_model_estimate, &estimate, NULL, NULL);
     sl_grid_write(&table, &request->reply);
     sl_grid_free(&table);
-    sentence_show(what_if, text, sizeof(text));
-    sl_buf_puts(&request->reply, text);
+    sl_buf_puts(&request->reply, sl_model_estimate_text(&estimate, text));
     sl_buf_putc(&request->reply, '\n');
 }
 

@@ -1,7 +1,9 @@
 /* GET /api/v1/pods/{namespace}/{name}/explain */
 #include "server/api/api.h"
-#include "server/api/explain.h"
 #include "server/api/handlers.h"
+#include "server/model/explain.h"
+#include "server/model/pod.h"
+#include "server/model/queue.h"
 #include "sliced/usage.h"
 #include "util/clock.h"
 #include "util/show.h"
@@ -58,12 +60,9 @@ static void write_place(struct sl_writer *w, const struct sl_explain *explain)
     sl_write_member_bool(w, "setAside", !bound);
     sl_write_member_text(w, "annotation", explain->pod->assignment);
     if (resident != NULL) {
-        sl_write_member_bool(w, "assumed", resident->assumed);
-        sl_write_member_text(w, "pickedBy",
-                             sl_api_is_plan(resident->pod) ? "devicePlugin" : "sliced");
-        sl_write_key(w, "devices");
-        sl_api_parts(w, view->node, resident->pod, view->part + resident->first_part,
-                     resident->n_parts);
+        struct sl_model_resident own;
+        sl_model_resident_of(view, resident, 0, &own);
+        sl_fields_write(w, sl_model_resident, SL_SEEN_ALONE, &own);
     }
     sl_write_object_end(w);
 }
@@ -88,23 +87,28 @@ static void write_numbers(struct sl_writer *w, const struct sl_verdict *verdict)
 
 /* The devices that the pod would get there, or has set aside for it. */
 static bool devices_of(const struct sl_explain *explain, const struct sl_explain_row *row,
-                       struct sl_assignment *out)
+                       struct sl_assignment *assignment, struct sl_model_parts *out)
 {
     const struct sl_view *view = NULL;
     const struct sl_resident *own = row->own ? sl_explain_nomination(explain, &view) : NULL;
-    if (own == NULL || own->n_parts > SL_ASSIGNMENT_MAX) {
-        return sl_choose(sl_explain_view(explain, row), &explain->ask, out, NULL);
+    *out =
+        (struct sl_model_parts){.node = sl_explain_view(explain, row)->node, .pod = explain->pod};
+    if (own == NULL) {
+        bool fits = sl_choose(sl_explain_view(explain, row), &explain->ask, assignment, NULL);
+        out->part = assignment->part;
+        out->n = assignment->n;
+        return fits;
     }
-    out->n = (uint8_t)own->n_parts;
-    memcpy(out->part, view->part + own->first_part, own->n_parts * sizeof(out->part[0]));
+    out->part = view->part + own->first_part;
+    out->n = own->n_parts;
     return true;
 }
 
 static void write_choice(struct sl_writer *w, const struct sl_explain *explain,
                          const struct sl_explain_row *row)
 {
-    const struct sl_view *view = sl_explain_view(explain, row);
     struct sl_assignment assignment = {.n = 0};
+    struct sl_model_parts parts;
     sl_write_member_object(w, "score");
     for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
         sl_write_key(w, sl_term_name((enum sl_term)i));
@@ -117,10 +121,10 @@ static void write_choice(struct sl_writer *w, const struct sl_explain *explain,
     sl_write_member_i64(w, "total", row->score.total);
     sl_write_member_i64(w, "wire", row->wire);
     sl_write_object_end(w);
-    sl_write_key(w, "devices");
-    if (devices_of(explain, row, &assignment)) {
-        sl_api_parts(w, view->node, explain->pod, assignment.part, assignment.n);
+    if (devices_of(explain, row, &assignment, &parts)) {
+        sl_fields_write(w, sl_model_parts, SL_SEEN_ALONE, &parts);
     } else {
+        sl_write_key(w, "devices");
         sl_write_null(w);
     }
 }
@@ -186,24 +190,6 @@ static void why_text(const struct sl_explain *explain, const struct sl_queue_lis
     }
 }
 
-static void write_tried(struct sl_writer *w, const struct sl_queue_list *queue)
-{
-    sl_write_member_array(w, "tried");
-    for (unsigned i = 0; i < queue->n_tried; i++) {
-        const struct sl_queue_try *tried = &queue->tried[i];
-        sl_write_object(w);
-        sl_write_key(w, "at");
-        sl_api_time(w, tried->at_us);
-        sl_write_key(w, "endedAt");
-        sl_api_time(w, tried->ended_us);
-        sl_write_member_text(w, "outcome", sl_queue_try_end_name(tried->end));
-        sl_write_member_text(w, "node", tried->node);
-        sl_write_member_text(w, "why", tried->why);
-        sl_write_object_end(w);
-    }
-    sl_write_array_end(w);
-}
-
 static void write_queue(struct sl_writer *w, const struct sl_queue_list *queue)
 {
     sl_write_key(w, "queue");
@@ -211,11 +197,10 @@ static void write_queue(struct sl_writer *w, const struct sl_queue_list *queue)
         sl_write_null(w);
         return;
     }
-    sl_write_object(w);
-    sl_api_queue_members(w, &queue->row[0], queue->now_us);
-    sl_write_member_text(w, "remedy", sl_hold_reason_remedy(queue->row[0].reason));
-    write_tried(w, queue);
-    sl_write_object_end(w);
+    struct sl_model_queued queued;
+    sl_model_queued_of(&queue->row[0], queue->now_us, 0, &queued);
+    queued.list = queue;
+    sl_fields_item(w, sl_model_queued, SL_SEEN_ALONE, &queued);
 }
 
 static void write_json(struct sl_request *request, const struct sl_explain *explain,
@@ -225,9 +210,8 @@ static void write_json(struct sl_request *request, const struct sl_explain *expl
     struct sl_writer w = {.buf = &request->reply};
     why_text(explain, queue, why);
     sl_write_object(&w);
-    sl_write_member_object(&w, "pod");
-    sl_api_pod_members(&w, explain->pod);
-    sl_write_object_end(&w);
+    sl_write_key(&w, "pod");
+    sl_fields_item(&w, sl_model_pod, SL_SEEN_ALONE, explain->pod);
     sl_write_member_text(&w, "state", state_name(explain->pod));
     sl_write_member_text(&w, "why", why);
     sl_write_member_i64(&w, "generation", (int64_t)explain->snapshot->generation);
@@ -235,7 +219,7 @@ static void write_json(struct sl_request *request, const struct sl_explain *expl
     write_queue(&w, queue);
     if (shown > 0) {
         sl_write_key(&w, "summary");
-        sl_explain_summary(&w, explain);
+        sl_fields_item(&w, sl_model_explain, SL_SEEN_ALONE, explain);
         write_weights(&w, sl_score_weights(&request->live->config.score, &explain->ask));
         sl_write_member_i64(&w, "omitted", (int64_t)(explain->n - shown));
         sl_write_member_array(&w, "nodes");
@@ -277,6 +261,7 @@ static void add_row(struct sl_grid *table, const struct sl_explain *explain,
 {
     const struct sl_view *view = sl_explain_view(explain, row);
     struct sl_assignment assignment = {.n = 0};
+    struct sl_model_parts parts;
     char text[SL_EXPLAIN_TEXT_MAX];
     sl_grid_text(table, view->node->name);
     sl_grid_text(table, row->fits ? "yes" : "no");
@@ -290,8 +275,8 @@ static void add_row(struct sl_grid *table, const struct sl_explain *explain,
         return;
     }
     text[0] = '\0';
-    if (devices_of(explain, row, &assignment)) {
-        sl_api_parts_text(view->node, assignment.part, assignment.n, text, PARTS_TEXT);
+    if (devices_of(explain, row, &assignment, &parts)) {
+        sl_model_parts_text(&parts, text, PARTS_TEXT);
     }
     sl_grid_i64(table, row->score.total);
     sl_grid_i64(table, row->wire);
@@ -355,7 +340,7 @@ static void write_table(struct sl_request *request, const struct sl_explain *exp
     (void)snprintf(text, sizeof(text), "%s/%s", pod->namespace, pod->name);
     add_line(out, "Pod:", text);
     add_line(out, "State:", state_name(pod));
-    sl_api_ask_text(pod, text, sizeof(text));
+    sl_model_ask_text(pod, text, sizeof(text));
     add_line(out, "Ask:", text);
     why_text(explain, queue, text);
     add_line(out, "Why:", text);
@@ -373,9 +358,11 @@ static void write_table(struct sl_request *request, const struct sl_explain *exp
         add_line(out, "Node:", pod->node != NULL ? pod->node : view->node->name);
     }
     if (resident != NULL) {
-        sl_api_resident_text(view, resident, text, sizeof(text));
+        struct sl_model_resident own;
+        sl_model_resident_of(view, resident, 0, &own);
+        sl_model_resident_text(&own, text, sizeof(text));
         add_line(out, "Devices:", text);
-        if (sl_api_is_plan(pod)) {
+        if (sl_model_is_plan(pod)) {
             add_line(out,
                      "Picked by:", "the device plugin, which may take other units of the node");
         }
@@ -422,8 +409,7 @@ void sl_api_explain(struct sl_request *request)
         (void)sl_request_fail_err(request);
     } else {
         size_t shown = rows_shown(&explain, limit);
-        explain.cuts = &request->app->partitions;
-        explain.now_us = sl_clock_real_us();
+        sl_explain_cuts(&explain, &request->app->partitions, sl_clock_real_us());
         if (ask_queue(request, pod, &queue) < 0) {
             sl_api_queue_failed(request);
         } else if (as_table) {

@@ -1,314 +1,18 @@
 /* GET /api/v1/nodes and /api/v1/nodes/{name}: devices, instances, pools, and who uses them. */
 #include "server/api/api.h"
 #include "server/api/handlers.h"
+#include "server/model/node.h"
+#include "server/model/pod.h"
 #include "util/data/search.h"
-#include "util/term/grid.h"
 
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, USERS_TEXT = 320, VERSION_MAX = 48 };
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, VERSION_MAX = 48 };
 
-/* ---- JSON ---- */
-
-/* 0: not known. */
-static void write_positive(struct sl_writer *w, const char *key, int64_t value)
+static void add_pools(struct sl_grid *table, const struct sl_view *view)
 {
-    sl_write_member_known(w, key, value > 0 ? value : -1);
+    sl_fields_rows(table, sl_model_node, &sl_model_pools, view);
 }
-
-static void write_pools(struct sl_writer *w, const struct sl_view *view)
-{
-    sl_write_array(w);
-    for (unsigned i = 0; i < view->node->n_pools; i++) {
-        const struct sl_pool *pool = &view->node->pool[i];
-        sl_write_object(w);
-        sl_write_member_text(w, "resource", pool->resource);
-        sl_write_member_text(w, "kind", sl_kind_name(pool->kind));
-        sl_write_member_text(w, "profile", pool->profile == NULL ? NULL : pool->profile->name);
-        sl_write_member_i64(w, "capacity", pool->capacity);
-        int64_t set_aside = sl_view_set_aside_units(view, i);
-        sl_write_member_i64(w, "used", view->pool_used[i] - set_aside);
-        sl_write_member_i64(w, "setAside", set_aside);
-        sl_write_member_i64(w, "free", sl_view_free_units(view, i));
-        sl_write_member_i64(w, "replicas", pool->replicas);
-        write_positive(w, "memoryMiB", pool->memory_mib);
-        sl_write_member_bool(w, "equalMemory", pool->equal_memory);
-        sl_write_member_bool(w, "oneEach", pool->one_each);
-        sl_write_member_i64(w, "declaredMiB", view->pool_mib[i]);
-        sl_write_member_bool(w, "onDevices", pool->on_devices);
-        sl_write_object_end(w);
-    }
-    sl_write_array_end(w);
-}
-
-/* Does the resident hold something of that instance? With instance -1: of the device, without an
- * instance of its own? */
-static bool holds_part(const struct sl_view *view, const struct sl_resident *resident, int device,
-                       int instance)
-{
-    for (unsigned i = 0; i < resident->n_parts; i++) {
-        const struct sl_assignment_part *part = &view->part[resident->first_part + i];
-        if (part->device == device && part->instance == instance) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void write_users(struct sl_writer *w, const struct sl_view *view, int device, int instance)
-{
-    sl_write_array(w);
-    for (unsigned i = 0; i < view->n_residents; i++) {
-        const struct sl_resident *resident = &view->resident[i];
-        if (holds_part(view, resident, device, instance)) {
-            sl_write_object(w);
-            sl_write_member_text(w, "namespace", resident->pod->namespace);
-            sl_write_member_text(w, "name", resident->pod->name);
-            sl_write_member_bool(w, "setAside", resident->pod->set_aside);
-            sl_write_object_end(w);
-        }
-    }
-    sl_write_array_end(w);
-}
-
-static void write_instances(struct sl_writer *w, const struct sl_view *view, unsigned device)
-{
-    const struct sl_node *node = view->node;
-    sl_write_array(w);
-    for (unsigned i = 0; i < node->n_instances; i++) {
-        const struct sl_instance *instance = &node->instance[i];
-        if (instance->device != device) {
-            continue;
-        }
-        sl_write_object(w);
-        sl_write_member_text(w, "profile",
-                             instance->profile == NULL ? NULL : instance->profile->name);
-        sl_write_member_known(w, "start", instance->start);
-        write_positive(w, "memorySlices",
-                       instance->profile == NULL ? 0 : instance->profile->memory);
-        sl_write_member_text(w, "resource", node->pool[instance->pool].resource);
-        sl_write_member_i64(w, "units", sl_node_instance_units(node, i));
-        sl_write_member_i64(w, "used", view->instance_used[i]);
-        sl_write_key(w, "pods");
-        write_users(w, view, (int)device, (int)i);
-        sl_write_object_end(w);
-    }
-    sl_write_array_end(w);
-}
-
-/* measured: NULL, or of no sample: null. */
-static void write_measured(struct sl_writer *w, const struct sl_measured *measured)
-{
-    sl_write_key(w, "measured");
-    if (measured == NULL || (measured->used_mib < 0 && measured->busy < 0)) {
-        sl_write_null(w);
-        return;
-    }
-    sl_write_object(w);
-    sl_write_member_text(w, "state", sl_series_state_name(measured->state));
-    sl_write_member_known(w, "usedMiB", measured->used_mib);
-    sl_write_member_known(w, "busyPermille", measured->busy);
-    sl_write_object_end(w);
-}
-
-static void write_device(struct sl_writer *w, const struct sl_view *view, unsigned d)
-{
-    const struct sl_device *device = &view->node->device[d];
-    const struct sl_device_use *use = &view->device[d];
-    sl_write_object(w);
-    sl_write_member_i64(w, "index", device->index);
-    sl_write_member_text(w, "uuid", device->uuid);
-    sl_write_member_text(w, "product", device->product);
-    sl_write_member_text(w, "model", device->model == NULL ? NULL : device->model->name);
-    write_positive(w, "memoryMiB", device->memory_mib);
-    write_positive(w, "memorySlices", device->model == NULL ? 0 : device->model->memory_slices);
-    sl_write_member_bool(w, "healthy", device->healthy);
-    sl_write_member_bool(w, "mig", device->mig);
-    sl_write_member_object(w, "used");
-    sl_write_member_bool(w, "whole", use->whole);
-    sl_write_member_i64(w, "instances", use->instances);
-    sl_write_member_i64(w, "replicas", use->replicas);
-    sl_write_member_i64(w, "memoryUnits", use->memory_units);
-    int64_t over_mib = view->measured == NULL ? 0 : view->measured[d].over_mib;
-    sl_write_member_i64(w, "declaredMiB", use->declared_mib - over_mib);
-    sl_write_member_i64(w, "overMiB", over_mib);
-    sl_write_object_end(w);
-    write_measured(w, view->measured == NULL ? NULL : &view->measured[d]);
-    sl_write_member_i64(w, "memoryUnits", device->memory_units);
-    sl_write_key(w, "instances");
-    write_instances(w, view, d);
-    sl_write_key(w, "pods");
-    write_users(w, view, (int)d, -1);
-    sl_write_object_end(w);
-}
-
-static void write_resident(struct sl_writer *w, const struct sl_view *view,
-                           const struct sl_resident *resident)
-{
-    sl_write_object(w);
-    sl_api_pod_members(w, resident->pod);
-    sl_write_member_bool(w, "setAside", resident->pod->set_aside);
-    sl_write_member_bool(w, "assumed", resident->assumed);
-    sl_write_key(w, "devices");
-    sl_api_parts(w, view->node, resident->pod, view->part + resident->first_part,
-                 resident->n_parts);
-    sl_write_object_end(w);
-}
-
-static void write_node(struct sl_writer *w, const struct sl_view *view)
-{
-    const struct sl_node *node = view->node;
-    char problem[SL_API_PROBLEM_MAX];
-    sl_write_object(w);
-    sl_write_member_text(w, "name", node->name);
-    sl_write_member_text(w, "product", node->product);
-    sl_write_member_text(w, "model", node->model == NULL ? NULL : node->model->name);
-    sl_write_member_text(w, "layout", sl_layout_name(node->layout));
-    sl_write_member_bool(w, "dynamicMig", node->dynamic_mig);
-    sl_write_member_bool(w, "cutting", view->withheld);
-    sl_write_member_text(w, "problem", sl_api_problem(view, problem));
-    sl_write_key(w, "pools");
-    write_pools(w, view);
-    sl_write_member_array(w, "devices");
-    for (unsigned i = 0; i < node->n_devices; i++) {
-        write_device(w, view, i);
-    }
-    sl_write_array_end(w);
-    sl_write_member_array(w, "pods");
-    for (unsigned i = 0; i < view->n_residents; i++) {
-        write_resident(w, view, &view->resident[i]);
-    }
-    sl_write_array_end(w);
-    sl_write_object_end(w);
-}
-
-/* ---- tables ---- */
-
-static void add_pool_rows(struct sl_grid *table, const struct sl_view *view)
-{
-    const struct sl_node *node = view->node;
-    char text[SL_API_PROBLEM_MAX];
-    const char *problem = sl_api_problem(view, text);
-    if (node->n_pools == 0) {
-        sl_grid_text(table, node->name);
-        sl_grid_text(table, node->product);
-        for (unsigned i = 0; i < 6; i++) {
-            sl_grid_text(table, NULL);
-        }
-        sl_grid_text(table, sl_layout_name(node->layout));
-        sl_grid_text(table, problem);
-    }
-    for (unsigned i = 0; i < node->n_pools; i++) {
-        sl_grid_text(table, node->name);
-        sl_grid_text(table, node->product);
-        sl_grid_text(table, node->pool[i].resource);
-        sl_grid_text(table, sl_kind_name(node->pool[i].kind));
-        sl_grid_i64(table, node->pool[i].capacity);
-        int64_t set_aside = sl_view_set_aside_units(view, i);
-        sl_grid_i64(table, view->pool_used[i] - set_aside);
-        sl_grid_i64(table, set_aside);
-        sl_grid_i64(table, sl_view_free_units(view, i));
-        sl_grid_text(table, sl_layout_name(node->layout));
-        sl_grid_text(table, problem);
-    }
-}
-
-static void pools_table(struct sl_grid *table, size_t max_bytes)
-{
-    static const char *const head[] = {"NODE", "PRODUCT",   "RESOURCE", "KIND",   "CAPACITY",
-                                       "USED", "SET-ASIDE", "FREE",     "LAYOUT", "PROBLEM"};
-    sl_grid_init(table, sizeof(head) / sizeof(head[0]), head, max_bytes);
-}
-
-/* "ns/a, ns/b" */
-static void users_text(const struct sl_view *view, int device, int instance, char *out, size_t size)
-{
-    size_t len = 0;
-    out[0] = '\0';
-    for (unsigned i = 0; i < view->n_residents; i++) {
-        const struct sl_resident *resident = &view->resident[i];
-        if (!holds_part(view, resident, device, instance) || len + 1 >= size) {
-            continue;
-        }
-        int n = snprintf(out + len, size - len, "%s%s/%s%s", len == 0 ? "" : ", ",
-                         resident->pod->namespace, resident->pod->name,
-                         resident->pod->set_aside ? " (set aside)" : "");
-        len += n > 0 ? (size_t)n : 0;
-        len = len >= size ? size - 1 : len;
-    }
-}
-
-/* Returns NULL where there is none to tell. Slices have their resource's name alone. */
-static const char *profile_text(const struct sl_node *node, const struct sl_instance *instance)
-{
-    if (instance == NULL || instance->slices > 0) {
-        return instance == NULL ? NULL : node->pool[instance->pool].resource;
-    }
-    return instance->profile == NULL ? NULL : instance->profile->name;
-}
-
-static void add_device_row(struct sl_grid *table, const struct sl_view *view, unsigned d, int i)
-{
-    const struct sl_device *device = &view->node->device[d];
-    const struct sl_instance *instance = i < 0 ? NULL : &view->node->instance[i];
-    char users[USERS_TEXT];
-    users_text(view, (int)d, i, users, sizeof(users));
-    sl_grid_i64(table, device->index);
-    sl_grid_text(table, device->uuid);
-    sl_grid_text(table, device->healthy ? "yes" : "no");
-    sl_grid_text(table, profile_text(view->node, instance));
-    if (instance == NULL || instance->start < 0) {
-        sl_grid_text(table, NULL);
-    } else {
-        sl_grid_i64(table, instance->start);
-    }
-    sl_grid_text(table, users);
-}
-
-static void write_devices_table(const struct sl_view *view, size_t max_bytes, struct sl_buf *out)
-{
-    static const char *const head[] = {"DEVICE", "UUID", "HEALTHY", "PROFILE", "START", "PODS"};
-    struct sl_grid table;
-    const struct sl_node *node = view->node;
-    sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, max_bytes);
-    for (unsigned d = 0; d < node->n_devices; d++) {
-        bool any = false;
-        for (unsigned i = 0; i < node->n_instances; i++) {
-            if (node->instance[i].device == d) {
-                add_device_row(&table, view, d, (int)i);
-                any = true;
-            }
-        }
-        if (!any) {
-            add_device_row(&table, view, d, -1);
-        }
-    }
-    sl_grid_write(&table, out);
-    sl_grid_free(&table);
-}
-
-static void write_residents_table(const struct sl_view *view, size_t max_bytes, struct sl_buf *out)
-{
-    static const char *const head[] = {"POD", "PHASE", "ASK", "DEVICE/START"};
-    struct sl_grid table;
-    sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, max_bytes);
-    for (unsigned i = 0; i < view->n_residents; i++) {
-        const struct sl_resident *resident = &view->resident[i];
-        char text[USERS_TEXT];
-        sl_grid_printf(&table, "%s/%s", resident->pod->namespace, resident->pod->name);
-        sl_grid_text(&table, resident->pod->set_aside ? "Nominated"
-                                                      : sl_pod_phase_name(resident->pod->phase));
-        sl_api_ask_text(resident->pod, text, sizeof(text));
-        sl_grid_text(&table, text);
-        sl_api_parts_text(view->node, view->part + resident->first_part, resident->n_parts, text,
-                          sizeof(text));
-        sl_grid_text(&table, text);
-    }
-    sl_grid_write(&table, out);
-    sl_grid_free(&table);
-}
-
-/* ---- handlers ---- */
 
 static bool view_is_upto(const void *item, const void *key)
 {
@@ -379,7 +83,7 @@ static void write_list(struct sl_request *request, size_t from, size_t to, uint6
     sl_write_member_array(&w, "items");
     for (size_t i = from; i < to && request->reply.failed == SL_BUF_OK; i++) {
         if (since == 0 || snapshot->view[i]->shown > since) {
-            write_node(&w, snapshot->view[i]);
+            sl_fields_item(&w, sl_model_node, SL_SEEN_IN_LISTS, snapshot->view[i]);
         }
     }
     sl_write_array_end(&w);
@@ -390,9 +94,9 @@ static void write_list(struct sl_request *request, size_t from, size_t to, uint6
 static void write_list_table(struct sl_request *request, size_t from, size_t to)
 {
     struct sl_grid table;
-    pools_table(&table, request->reply.max);
+    sl_fields_grid(&table, sl_model_node, sl_model_pools.sub, request->reply.max);
     for (size_t i = from; i < to; i++) {
-        add_pool_rows(&table, request->snapshot->view[i]);
+        add_pools(&table, request->snapshot->view[i]);
     }
     sl_grid_write(&table, &request->reply);
     sl_grid_free(&table);
@@ -451,19 +155,22 @@ void sl_api_node(struct sl_request *request)
     struct sl_buf *out = &request->reply;
     if (!as_table) {
         struct sl_writer w = {.buf = out};
-        write_node(&w, view);
+        sl_fields_item(&w, sl_model_node, SL_SEEN_IN_LISTS, view);
         sl_buf_putc(out, '\n');
         return;
     }
     struct sl_grid table;
-    pools_table(&table, out->max);
-    add_pool_rows(&table, view);
+    sl_fields_grid(&table, sl_model_node, sl_model_pools.sub, out->max);
+    add_pools(&table, view);
     sl_grid_write(&table, out);
     sl_grid_free(&table);
     sl_buf_putc(out, '\n');
-    write_devices_table(view, out->max, out);
+    sl_model_devices_table(view, out->max, out);
     if (view->n_residents > 0) {
         sl_buf_putc(out, '\n');
-        write_residents_table(view, out->max, out);
+        sl_fields_grid(&table, NULL, sl_model_resident, out->max);
+        sl_fields_rows(&table, NULL, &sl_model_residents, view);
+        sl_grid_write(&table, out);
+        sl_grid_free(&table);
     }
 }

@@ -1,81 +1,11 @@
 /* GET /api/v1/queue: the pods that wait, in the order in which they are to go, and why. */
 #include "server/api/api.h"
 #include "server/api/handlers.h"
-#include "util/term/grid.h"
-#include "util/time.h"
+#include "server/model/queue.h"
 
 #include <stdio.h>
 
 enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, QUEUE_MAX = 100000, LEADER_MAX = 256 };
-
-static void write_amount(struct sl_writer *w, const char *key, struct sl_order_amount amount)
-{
-    sl_write_key(w, key);
-    sl_write_double(w, (double)amount.whole + (double)amount.millionths / SL_ORDER_ONE);
-}
-
-static void write_parts(struct sl_writer *w, const struct sl_order_parts *parts)
-{
-    sl_write_member_object(w, "P");
-    write_amount(w, "value", parts->p);
-    write_amount(w, "priority", parts->priority);
-    write_amount(w, "timeout", parts->timeout);
-    write_amount(w, "submission", parts->submission);
-    sl_write_object_end(w);
-}
-
-static void write_start(struct sl_writer *w, const struct sl_queue_row *row, int64_t now_us)
-{
-    sl_write_member_object(w, "estimatedStart");
-    sl_write_member_text(w, "sure", sl_estimate_name(row->estimate));
-    sl_write_key(w, "at");
-    sl_api_time(w, row->start_us);
-    int64_t left_us = row->start_us - now_us;
-    int64_t left_s = left_us <= 0 ? 0 : (left_us - 1) / SL_SECOND_US + 1; /* as in the sentence */
-    sl_write_member_known(w, "inSeconds", row->estimate == SL_ESTIMATE_NONE ? -1 : left_s);
-    sl_write_key(w, "usuallyAt");
-    sl_api_time(w, row->usual_start_us);
-    sl_write_object_end(w);
-}
-
-void sl_api_queue_members(struct sl_writer *w, const struct sl_queue_row *row, int64_t now_us)
-{
-    char text[SL_PLAN_TEXT_MAX];
-    (void)sl_queue_text(row, now_us, text, sizeof(text));
-    sl_write_member_text(w, "state", sl_queue_state_name(row->state));
-    sl_write_member_text(w, "reason", sl_hold_reason_name(row->reason));
-    sl_write_member_text(w, "text", text);
-    sl_write_key(w, "since");
-    sl_api_time(w, row->since_us);
-    sl_write_member_i64(w, "waitedSeconds", (now_us - row->pod->created_us) / SL_SECOND_US);
-    sl_write_member_i64(w, "ahead", row->ahead);
-    sl_write_key(w, "first");
-    if (row->first == NULL) {
-        sl_write_null(w);
-    } else {
-        sl_write_object(w);
-        sl_write_member_text(w, "namespace", row->first->namespace);
-        sl_write_member_text(w, "name", row->first->name);
-        sl_write_object_end(w);
-    }
-    sl_write_member_i64(w, "plannedTimeoutSeconds", row->timeout_us / SL_SECOND_US);
-    sl_write_member_known(w, "usualRuntimeSeconds",
-                          row->usual_us > 0 ? row->usual_us / SL_SECOND_US : -1);
-    write_parts(w, &row->parts);
-    write_start(w, row, now_us);
-    sl_write_key(w, "latestStart");
-    sl_api_time(w, row->latest_start_us);
-    sl_write_key(w, "nomination");
-    if (row->state == SL_QUEUE_NOMINATED) {
-        sl_write_object(w);
-        sl_write_member_text(w, "node", row->node);
-        sl_write_member_text(w, "assignment", row->assignment);
-        sl_write_object_end(w);
-    } else {
-        sl_write_null(w);
-    }
-    sl_write_member_i64(w, "expiries", row->expiries);
-}
 
 /* The rows that are asked for, and how far they are written. */
 struct selection {
@@ -148,11 +78,9 @@ static void write_json(struct sl_request *request, struct selection *selection)
     sl_write_member_i64(&w, "total", (int64_t)selection->list.total);
     sl_write_member_array(&w, "items");
     for (; row != NULL; row = selection_next(selection)) {
-        sl_write_object(&w);
-        sl_write_member_i64(&w, "position", (int64_t)selection->position);
-        sl_api_pod_members(&w, row->pod);
-        sl_api_queue_members(&w, row, selection->list.now_us);
-        sl_write_object_end(&w);
+        struct sl_model_queued queued;
+        sl_model_queued_of(row, selection->list.now_us, selection->position, &queued);
+        sl_fields_item(&w, sl_model_queued, SL_SEEN_IN_LISTS, &queued);
     }
     sl_write_array_end(&w);
     sl_write_member_i64(&w, "skipped", (int64_t)selection->skipped);
@@ -161,63 +89,15 @@ static void write_json(struct sl_request *request, struct selection *selection)
     sl_buf_putc(&request->reply, '\n');
 }
 
-/* ---- table ---- */
-
-static void put_duration(struct sl_grid *table, int64_t us)
-{
-    char text[32];
-    (void)sl_queue_duration_text(us, text, sizeof(text));
-    sl_grid_text(table, text);
-}
-
-/* Writes a past span as kubectl prints ages: "45s", "12m", "3h20m", "5d". */
-static void put_age(struct sl_grid *table, int64_t us)
-{
-    long long s = us <= 0 ? 0 : us / SL_SECOND_US;
-    if (s < 2 * SL_MINUTE_S) {
-        sl_grid_printf(table, "%llds", s);
-    } else if (s < 3 * SL_HOUR_S) {
-        sl_grid_printf(table, "%lldm", s / SL_MINUTE_S);
-    } else if (s < 2 * SL_DAY_S) {
-        sl_grid_printf(table, "%lldh%lldm", s / SL_HOUR_S, s % SL_HOUR_S / SL_MINUTE_S);
-    } else {
-        sl_grid_printf(table, "%lldd", s / SL_DAY_S);
-    }
-}
-
-static void put_row(struct sl_grid *table, const struct sl_queue_row *row, size_t position,
-                    int64_t now_us)
-{
-    char ask[SL_PLAN_TEXT_MAX];
-    sl_api_ask_text(row->pod, ask, sizeof(ask));
-    sl_grid_i64(table, (int64_t)position);
-    sl_grid_text(table, row->pod->namespace);
-    sl_grid_text(table, row->pod->name);
-    sl_grid_text(table, ask);
-    sl_grid_i64(table, row->pod->priority);
-    put_duration(table, row->timeout_us);
-    put_age(table, now_us - row->pod->created_us);
-    sl_grid_text(table, sl_queue_state_name(row->state));
-    sl_grid_text(table, row->reason == SL_HOLD_NONE ? NULL : sl_hold_reason_name(row->reason));
-    sl_grid_i64(table, row->ahead);
-    if (row->estimate == SL_ESTIMATE_NONE) {
-        sl_grid_text(table, NULL);
-    } else {
-        put_duration(table, row->start_us - now_us);
-    }
-    sl_grid_text(table, row->node);
-}
-
 static void write_table(struct sl_request *request, struct selection *selection)
 {
-    static const char *const head[] = {"POS",      "NAMESPACE", "NAME",     "ASK",
-                                       "PRIORITY", "TIMEOUT",   "WAITED",   "STATE",
-                                       "REASON",   "AHEAD",     "START-IN", "NODE"};
     struct sl_grid table;
     const struct sl_queue_row *row = selection_next(selection);
-    sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
+    sl_fields_grid(&table, sl_model_queued, NULL, request->reply.max);
     for (; row != NULL; row = selection_next(selection)) {
-        put_row(&table, row, selection->position, selection->list.now_us);
+        struct sl_model_queued queued;
+        sl_model_queued_of(row, selection->list.now_us, selection->position, &queued);
+        sl_fields_cells(&table, sl_model_queued, &queued, NULL, NULL);
     }
     if (selection->shown == 0) {
         sl_buf_puts(&request->reply, selection->list.total == 0

@@ -4,6 +4,7 @@
 #include "server/api/api.h"
 #include "server/api/handlers.h"
 #include "server/metrics/version.h"
+#include "server/model/node.h"
 #include "util/clock.h"
 #include "util/time.h"
 
@@ -151,9 +152,9 @@ static void write_broken_nodes(struct sl_writer *w, const struct sl_snapshot *sn
 {
     struct broken broken = broken_begin(w, "nodes");
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
-        char text[SL_API_PROBLEM_MAX];
+        char text[SL_FIELD_TEXT_MAX];
         const struct sl_view *view = snapshot->view[i];
-        const char *problem = sl_api_problem(view, text);
+        const char *problem = sl_model_problem(view, text);
         unsigned gpus = count_broken_gpus(view->node);
         if ((problem != NULL || gpus > 0) && broken_next(&broken, view->node)) {
             sl_write_member_text(w, "problem", problem);

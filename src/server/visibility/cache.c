@@ -99,7 +99,7 @@ static int compare_rows(struct sl_vis_cache *cache, struct sl_vis_look *look, in
         struct sl_writer w = {.buf = &text};
         text.len = 0;
         text.failed = SL_BUF_OK;
-        cache->kind->write(&w, look, row);
+        sl_vis_write_members(&w, cache->kind, look, row);
         row->object = object_of(cache, row, revision);
         if (row->object == NULL || text.failed == SL_BUF_NOMEM) {
             sl_buf_free(&text);

@@ -4,6 +4,9 @@
 
 #include "server/app/app.h"
 #include "server/http/request.h"
+#include "server/model/partition.h"
+#include "server/model/queue.h"
+#include "server/model/usage.h"
 
 #define SL_VIS_GROUP   "visibility.sliced.dev"
 #define SL_VIS_VERSION "v1alpha1"
@@ -48,28 +51,12 @@ struct sl_vis_row *sl_vis_look_add(struct sl_vis_look *look, struct sl_error *er
  * memory. */
 int sl_vis_look_trim(struct sl_vis_look *look, size_t max, struct sl_error *err);
 
-struct sl_vis_column {
-    const char *name; /* "Start-In" */
-    const char *type; /* "string", "integer" */
-    bool wide;        /* with -o wide alone */
-    const char *help;
-};
-
-/* A member of an object, for kubectl explain. */
-// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): members in the order of a row
-struct sl_vis_member {
-    unsigned
-        depth; /* 0: beside metadata; those of a deeper level follow the one that they are in */
-    const char *name; /* as it is written */
-    enum sl_vis_type {
-        SL_VIS_OF_MEMBERS,
-        SL_VIS_LIST, /* of objects */
-        SL_VIS_TEXT,
-        SL_VIS_TIME,
-        SL_VIS_NUMBER,
-        SL_VIS_FLAG,
-    } type;
-    const char *help; /* a sentence or more */
+/* What a row's fields are read from. */
+union sl_vis_record {
+    struct sl_model_queued queued;
+    struct sl_model_resident resident;
+    struct sl_model_partition partition;
+    struct sl_model_usage usage;
 };
 
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): members in the order of a row
@@ -83,21 +70,15 @@ struct sl_vis_kind {
     bool (*is_there)(const struct sl_app *app, const struct sl_config *config);
     /* Fills the look. -1 with *err set: SL_ERR_CONFLICT when this replica cannot know. */
     int (*collect)(struct sl_vis_look *look, struct sl_error *err);
-    /* Writes the members beside kind, apiVersion and metadata. They are equal as long as nothing
-     * has happened: no time that passes is in them. */
-    void (*write)(struct sl_writer *w, const struct sl_vis_look *look,
-                  const struct sl_vis_row *row);
-    const struct sl_vis_column *column; /* the first is the name */
-    unsigned n_columns;
-    /* Writes the cells behind the name. */
-    void (*cells)(struct sl_writer *w, const struct sl_vis_look *look,
-                  const struct sl_vis_row *row);
-    /* The value of a field for field selectors, NULL when the kind has no such field. */
-    const char *(*field)(const struct sl_vis_row *row, struct sl_str name);
-    const char *fields; /* their names: "metadata.name, status.state" */
-    const char *help;   /* for kubectl explain, as what follows: a test holds write to it */
-    const struct sl_vis_member *member;
-    unsigned n_members;
+    /* What the fields of the row are read from: *out, or what the row has. */
+    const void *(*record)(const struct sl_vis_look *look, const struct sl_vis_row *row,
+                          union sl_vis_record *out);
+    const struct sl_field *status; /* equal as long as nothing has happened: no time that passes is
+                                    * in it. It has the columns behind the name */
+    const char *status_help;
+    const char *selectors; /* fields for field selectors: "metadata.name, status.state" */
+    const char *name_help; /* of the column that has the name */
+    const char *help;      /* for kubectl explain */
 };
 
 extern const struct sl_vis_kind sl_vis_kinds[SL_VIS_KINDS];
@@ -113,46 +94,25 @@ int sl_vis_kind_find(const struct sl_app *app, const struct sl_config *config,
 void sl_vis_visit(struct sl_request *request, struct sl_writer *w,
                   void (*write)(struct sl_writer *w, const struct sl_vis_kind *kind));
 
-/* The parts of the table. */
-bool sl_vis_queued_there(const struct sl_app *app, const struct sl_config *config);
+/* Writes the members of the row; with all that is known, where the look is at one object. */
+void sl_vis_write_members(struct sl_writer *w, const struct sl_vis_kind *kind,
+                          const struct sl_vis_look *look, const struct sl_vis_row *row);
+/* The value of a field for field selectors, NULL when there is none; out may hold it. */
+const char *sl_vis_field(const struct sl_vis_kind *kind, const struct sl_vis_look *look,
+                         const struct sl_vis_row *row, struct sl_str name,
+                         char out[SL_FIELD_TEXT_MAX]);
+
+/* Writes a piece of JSON as it stands, but ' as a quotation mark, and for each % one of the texts,
+ * which need no escape. A comma comes before it where one is due. */
+#define sl_vis_say(...)           SAY_COUNTED(__VA_ARGS__, NULL)
+#define SAY_COUNTED(w, text, ...) sl_vis_say_all((w), (text), (const char *const[]){__VA_ARGS__})
+void sl_vis_say_all(struct sl_writer *w, const char *text, const char *const *value);
+
+/* The parts of the table: each collects the rows of a kind. */
 int sl_vis_queued_collect(struct sl_vis_look *look, struct sl_error *err);
-void sl_vis_queued_write(struct sl_writer *w, const struct sl_vis_look *look,
-                         const struct sl_vis_row *row);
-void sl_vis_queued_cells(struct sl_writer *w, const struct sl_vis_look *look,
-                         const struct sl_vis_row *row);
-const char *sl_vis_queued_field(const struct sl_vis_row *row, struct sl_str name);
-
 int sl_vis_running_collect(struct sl_vis_look *look, struct sl_error *err);
-void sl_vis_running_write(struct sl_writer *w, const struct sl_vis_look *look,
-                          const struct sl_vis_row *row);
-void sl_vis_running_cells(struct sl_writer *w, const struct sl_vis_look *look,
-                          const struct sl_vis_row *row);
-const char *sl_vis_running_field(const struct sl_vis_row *row, struct sl_str name);
-
 int sl_vis_nodes_collect(struct sl_vis_look *look, struct sl_error *err);
-void sl_vis_nodes_write(struct sl_writer *w, const struct sl_vis_look *look,
-                        const struct sl_vis_row *row);
-void sl_vis_nodes_cells(struct sl_writer *w, const struct sl_vis_look *look,
-                        const struct sl_vis_row *row);
-
-bool sl_vis_partitions_there(const struct sl_app *app, const struct sl_config *config);
 int sl_vis_partitions_collect(struct sl_vis_look *look, struct sl_error *err);
-void sl_vis_partitions_write(struct sl_writer *w, const struct sl_vis_look *look,
-                             const struct sl_vis_row *row);
-void sl_vis_partitions_cells(struct sl_writer *w, const struct sl_vis_look *look,
-                             const struct sl_vis_row *row);
-
-bool sl_vis_usages_there(const struct sl_app *app, const struct sl_config *config);
 int sl_vis_usages_collect(struct sl_vis_look *look, struct sl_error *err);
-void sl_vis_usages_write(struct sl_writer *w, const struct sl_vis_look *look,
-                         const struct sl_vis_row *row);
-void sl_vis_usages_cells(struct sl_writer *w, const struct sl_vis_look *look,
-                         const struct sl_vis_row *row);
-const char *sl_vis_node_field(const struct sl_vis_row *row, struct sl_str name);
-
-/* Writes "4m10s", or nothing when us is 0 or less. */
-void sl_vis_write_duration(struct sl_writer *w, int64_t us);
-/* Writes a text of users: control characters as escapes; nothing for NULL. */
-void sl_vis_write_shown(struct sl_writer *w, const char *text);
 
 #endif

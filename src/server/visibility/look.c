@@ -1,10 +1,9 @@
-/* One look at the objects of a kind, and pieces of their cells. */
+/* One look at the objects of a kind. */
 #include "server/visibility/kinds.h"
 
 #include "util/data/map.h"
 #include "util/data/share.h"
 #include "util/data/vec.h"
-#include "util/show.h"
 
 #include <stdlib.h>
 
@@ -73,32 +72,4 @@ int sl_vis_look_trim(struct sl_vis_look *look, size_t max, struct sl_error *err)
     sl_map_free(&spaces);
     free(count);
     return result;
-}
-
-/* ---- pieces of cells ---- */
-
-void sl_vis_write_duration(struct sl_writer *w, int64_t us)
-{
-    char text[32] = "";
-    if (us > 0) {
-        (void)sl_queue_duration_text(us, text, sizeof(text));
-    }
-    sl_write_text(w, text);
-}
-
-void sl_vis_write_shown(struct sl_writer *w, const char *text)
-{
-    char shown[1024];
-    char piece[SL_SHOWN_MAX];
-    struct sl_str rest = sl_str_of(text);
-    size_t len = 0;
-    while (rest.len > 0) {
-        size_t n = sl_show_next(&rest, piece);
-        if (len + n > sizeof(shown)) {
-            break;
-        }
-        memcpy(shown + len, piece, n);
-        len += n;
-    }
-    sl_write_str(w, (struct sl_str){shown, len});
 }

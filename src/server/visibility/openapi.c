@@ -23,37 +23,69 @@ static void write_type(struct sl_writer *w, const char *type, const char *help)
     }
 }
 
-/* Writes the members from *at on that are of that depth, and what is in them. */
-static void write_members(struct sl_writer *w, const struct sl_vis_kind *kind, unsigned *at,
-                          unsigned depth) // NOLINT(misc-no-recursion): as deep as the table
+/* How OpenAPI calls a form, and which format it says; NULL: none. */
+static const char *type_of(enum sl_field_form form, const char **format)
 {
-    static const char *const types[] = {
-        [SL_VIS_OF_MEMBERS] = "object", [SL_VIS_LIST] = "array",     [SL_VIS_TEXT] = "string",
-        [SL_VIS_TIME] = "string",       [SL_VIS_NUMBER] = "integer", [SL_VIS_FLAG] = "boolean"};
-    while (*at < kind->n_members && kind->member[*at].depth == depth) {
-        const struct sl_vis_member *member = &kind->member[*at];
-        bool list = member->type == SL_VIS_LIST;
-        (*at)++;
-        sl_write_member_object(w, member->name);
-        write_type(w, types[member->type], member->help);
-        if (member->type == SL_VIS_TIME) {
-            sl_write_member_text(w, "format", "date-time");
-        } else if (member->type == SL_VIS_NUMBER) {
-            sl_write_member_text(w, "format", "int64");
-        }
-        if (list) {
-            sl_write_member_object(w, "items");
-            write_type(w, "object", NULL);
-        }
-        if (list || member->type == SL_VIS_OF_MEMBERS) {
-            sl_write_member_object(w, "properties");
-            write_members(w, kind, at, depth + 1);
-            sl_write_object_end(w);
-        }
-        if (list) {
-            sl_write_object_end(w);
+    *format = NULL;
+    switch (form) {
+    case SL_AS_OBJECT:
+        return "object";
+    case SL_AS_LIST:
+        return "array";
+    case SL_AS_FLAG:
+        return "boolean";
+    case SL_AS_TEXT:
+        return "string";
+    case SL_AS_TIME:
+    case SL_AS_SECOND:
+        *format = "date-time";
+        return "string";
+    default:
+        *format = "int64";
+        return "integer";
+    }
+}
+
+static void write_members(struct sl_writer *w, const struct sl_field *fields);
+
+static void write_member(struct sl_writer *w,
+                         const struct sl_field *field) // NOLINT(misc-no-recursion): as the tables
+{
+    const char *format = NULL;
+    bool list = field->form == SL_AS_LIST;
+    sl_write_member_object(w, field->name);
+    write_type(w, type_of(field->form, &format), field->help);
+    if (format != NULL) {
+        sl_write_member_text(w, "format", format);
+    }
+    if (list) {
+        sl_write_member_object(w, "items");
+        write_type(w, "object", NULL);
+    }
+    if (list || field->form == SL_AS_OBJECT) {
+        sl_write_member_object(w, "properties");
+        if (field->sub != NULL) {
+            write_members(w, field->sub);
         }
         sl_write_object_end(w);
+    }
+    if (list) {
+        sl_write_object_end(w);
+    }
+    sl_write_object_end(w);
+}
+
+static void write_members(struct sl_writer *w,
+                          const struct sl_field *fields) // NOLINT(misc-no-recursion)
+{
+    for (const struct sl_field *field = fields; field->form != SL_AS_END; field++) {
+        if ((field->seen & SL_SEEN_BY_USERS) != 0 && field->form == SL_AS_MEMBERS) {
+            if (field->sub != NULL) {
+                write_members(w, field->sub);
+            }
+        } else if ((field->seen & SL_SEEN_BY_USERS) != 0) {
+            write_member(w, field);
+        }
     }
 }
 
@@ -65,71 +97,56 @@ static void write_property(struct sl_writer *w, const char *name, const char *ty
     sl_write_object_end(w);
 }
 
-static void write_versions(struct sl_writer *w)
+#define KIND_OF "'group':'" SL_VIS_GROUP "','version':'" SL_VIS_VERSION "','kind':'%%'"
+
+static void begin_schema(struct sl_writer *w, const char *kind, const char *end, const char *help,
+                         const char *metadata)
 {
+    sl_vis_say(w, "'" SCHEMA "%%':{", kind, end);
+    write_type(w, "object", help);
+    sl_vis_say(w, "'x-kubernetes-group-version-kind':[{" KIND_OF "}],'properties':{", kind, end);
     write_property(w, "apiVersion", "string", "Always " SL_VIS_GROUP "/" SL_VIS_VERSION ".");
     write_property(w, "kind", "string", "Name of the kind.");
+    if (metadata != NULL) {
+        write_property(w, "metadata", "object", metadata);
+    }
 }
 
-static void write_kind_of(struct sl_writer *w, const char *kind)
+static void write_object(struct sl_writer *w, const char *name, const char *help,
+                         const struct sl_field *fields)
 {
-    sl_write_member_text(w, "group", SL_VIS_GROUP);
-    sl_write_member_text(w, "version", SL_VIS_VERSION);
-    sl_write_member_text(w, "kind", kind);
-}
-
-static void begin_schema(struct sl_writer *w, const char *kind, const char *end, const char *help)
-{
-    char name[PATH_MAX_BYTES];
-    (void)snprintf(name, sizeof(name), SCHEMA "%s%s", kind, end);
-    sl_write_member_object(w, name);
-    write_type(w, "object", help);
-    (void)snprintf(name, sizeof(name), "%s%s", kind, end);
-    sl_write_member_array(w, "x-kubernetes-group-version-kind");
-    sl_write_object(w);
-    write_kind_of(w, name);
-    sl_write_object_end(w);
-    sl_write_array_end(w);
-    sl_write_member_object(w, "properties");
-    write_versions(w);
-}
-
-static void end_schema(struct sl_writer *w)
-{
-    sl_write_object_end(w);
-    sl_write_object_end(w);
-}
-
-static void write_reference(struct sl_writer *w, const char *kind, const char *end)
-{
-    char place[PATH_MAX_BYTES];
-    (void)snprintf(place, sizeof(place), SCHEMA_PLACE "%s%s", kind, end);
-    sl_write_member_text(w, "$ref", place);
+    write_member(
+        w, &(struct sl_field){.name = name, .form = SL_AS_OBJECT, .help = help, .sub = fields});
 }
 
 static void write_schema(struct sl_writer *w, const struct sl_vis_kind *kind)
 {
-    unsigned at = 0;
-    begin_schema(w, kind->kind, "", kind->help);
-    if (kind->collect == NULL) { /* it is only created, and has no name */
-        write_members(w, kind, &at, 0);
-        end_schema(w);
-        return;
-    }
-    write_property(w, "metadata", "object",
-                   kind->namespaced ? "Name, namespace, UID and creation of the pod."
+    static const struct sl_field pod[] = {/* a Pod has a description of its own */
+                                          {.name = "pod",
+                                           .seen = SL_SEEN_BY_USERS,
+                                           .form = SL_AS_OBJECT,
+                                           .help = "The Pod, as it would be created."},
+                                          SL_FIELDS_END};
+    bool is_kept = kind->collect != NULL; /* else it is only created, and has no name */
+    begin_schema(w, kind->kind, "", kind->help,
+                 !is_kept           ? NULL
+                 : kind->namespaced ? "Name, namespace, UID and creation of the pod."
                                     : "The name; with labels and creation where these are known.");
-    write_members(w, kind, &at, 0);
-    end_schema(w);
-    begin_schema(w, kind->kind, "List", "A list of objects of the kind.");
-    write_property(w, "metadata", "object", "Version of the list, and where it goes on.");
-    sl_write_member_object(w, "items");
-    write_type(w, "array", "The objects.");
-    sl_write_member_object(w, "items");
-    write_reference(w, kind->kind, "");
-    sl_write_object_end(w);
-    sl_write_object_end(w);
-    end_schema(w);
+    if (!is_kept) {
+        write_object(w, "spec", "The question.", pod);
+    } else if (kind->namespaced) {
+        write_object(w, "spec", "What the pod asks for.", sl_model_pod);
+    }
+    write_object(w, "status", kind->status_help, kind->status);
+    sl_vis_say(w, "}}");
+    if (is_kept) {
+        begin_schema(w, kind->kind, "List", "A list of objects of the kind.",
+                     "Version of the list, and where it goes on.");
+        sl_vis_say(w,
+                   "'items':{'type':'array','description':'The objects.',"
+                   "'items':{'$ref':'" SCHEMA_PLACE "%'}}}}",
+                   kind->kind);
+    }
 }
 
 /* ---- paths ---- */
@@ -137,25 +154,15 @@ static void write_schema(struct sl_writer *w, const struct sl_vis_kind *kind)
 static void write_path(struct sl_writer *w, const struct sl_vis_kind *kind, const char *method,
                        const char *action, const char *end, const char *answer)
 {
-    char path[PATH_MAX_BYTES];
-    (void)snprintf(path, sizeof(path), "/" DOCUMENT "/%s%s%s",
-                   kind->namespaced ? "namespaces/{namespace}/" : "", kind->plural, end);
-    sl_write_member_object(w, path);
-    sl_write_member_object(w, method);
-    sl_write_member_text(w, "x-kubernetes-action", action);
-    sl_write_member_object(w, "x-kubernetes-group-version-kind");
-    write_kind_of(w, kind->kind);
-    sl_write_object_end(w);
-    sl_write_member_object(w, "responses");
-    sl_write_member_object(w, kind->collect == NULL ? "201" : "200");
-    sl_write_member_text(w, "description", "OK");
-    sl_write_member_object(w, "content");
-    sl_write_member_object(w, "application/json");
-    sl_write_member_object(w, "schema");
-    write_reference(w, kind->kind, answer);
-    for (int i = 0; i < 7; i++) {
-        sl_write_object_end(w);
-    }
+    sl_vis_say(w, "'/" DOCUMENT "/%%%':{'%':{'x-kubernetes-action':'%'",
+               kind->namespaced ? "namespaces/{namespace}/" : "", kind->plural, end, method,
+               action);
+    sl_vis_say(w, "'x-kubernetes-group-version-kind':{" KIND_OF "},'responses':{'%':{", kind->kind,
+               "", kind->collect == NULL ? "201" : "200");
+    sl_vis_say(w,
+               "'description':'OK','content':{'application/json':{'schema':{'$ref':'" SCHEMA_PLACE
+               "%%'}}}}}}}",
+               kind->kind, answer);
 }
 
 static void write_paths(struct sl_writer *w, const struct sl_vis_kind *kind)
@@ -173,22 +180,12 @@ static void write_paths(struct sl_writer *w, const struct sl_vis_kind *kind)
 static void write_document(struct sl_request *request, struct sl_buf *out)
 {
     struct sl_writer w = {.buf = out};
-    sl_write_object(&w);
-    sl_write_member_text(&w, "openapi", "3.0.0");
-    sl_write_member_object(&w, "info");
-    sl_write_member_text(&w, "title", SL_VIS_GROUP);
-    sl_write_member_text(&w, "version", SL_VIS_VERSION);
-    sl_write_object_end(&w);
-    sl_write_member_object(&w, "paths");
+    sl_vis_say(&w, "{'openapi':'3.0.0','info':{'title':'" SL_VIS_GROUP
+                   "','version':'" SL_VIS_VERSION "'},'paths':{");
     sl_vis_visit(request, &w, write_paths);
-    sl_write_object_end(&w);
-    sl_write_member_object(&w, "components");
-    sl_write_member_object(&w, "schemas");
+    sl_vis_say(&w, "},'components':{'schemas':{");
     sl_vis_visit(request, &w, write_schema);
-    sl_write_object_end(&w);
-    sl_write_object_end(&w);
-    sl_write_object_end(&w);
-    sl_buf_putc(out, '\n');
+    sl_vis_say(&w, "}}}\n");
 }
 
 /* Names the document with a hash of what is in it: whoever has one of that name asks no more. */
@@ -200,14 +197,7 @@ void sl_vis_openapi(struct sl_request *request)
     uint64_t hash = sl_rank_hash(request->reply.data, request->reply.len);
     (void)snprintf(url, sizeof(url), "/openapi/v3/" DOCUMENT "?hash=%016" PRIX64, hash);
     request->reply.len = 0;
-    sl_write_object(&w);
-    sl_write_member_object(&w, "paths");
-    sl_write_member_object(&w, DOCUMENT);
-    sl_write_member_text(&w, "serverRelativeURL", url);
-    sl_write_object_end(&w);
-    sl_write_object_end(&w);
-    sl_write_object_end(&w);
-    sl_buf_putc(&request->reply, '\n');
+    sl_vis_say(&w, "{'paths':{'" DOCUMENT "':{'serverRelativeURL':'%'}}}\n", url);
 }
 
 void sl_vis_openapi_version(struct sl_request *request)

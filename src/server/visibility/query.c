@@ -120,10 +120,10 @@ static int read_fields(struct sl_request *request, const struct sl_vis_kind *kin
             return refuse(request, "fieldSelector", each, "eight fields at most");
         }
         struct sl_vis_field *field = &out->field[out->n_fields];
-        if (!split_field(each, field) || !is_field(kind->fields, field->name)) {
+        if (!split_field(each, field) || !is_field(kind->selectors, field->name)) {
             char expected[256];
             (void)snprintf(expected, sizeof(expected), "=, == or != with one of %s",
-                           kind->fields == NULL ? "none" : kind->fields);
+                           kind->selectors == NULL ? "none" : kind->selectors);
             return refuse(request, "fieldSelector", each, expected);
         }
         out->n_fields++;
@@ -261,14 +261,16 @@ bool sl_vis_query_is_by_names(const struct sl_vis_query *query)
 }
 
 bool sl_vis_query_matches(const struct sl_vis_query *query, const struct sl_vis_kind *kind,
-                          const struct sl_vis_row *row)
+                          const struct sl_vis_look *look, const struct sl_vis_row *row)
 {
+    char text[SL_FIELD_TEXT_MAX];
     if (!sl_vis_query_names_match(query, row->namespace, row->name)) {
         return false;
     }
     for (unsigned i = 0; i < query->n_fields; i++) {
         const struct sl_vis_field *field = &query->field[i];
-        bool same = sl_str_eq(field->value, sl_str_of(kind->field(row, field->name)));
+        const char *value = sl_vis_field(kind, look, row, field->name, text);
+        bool same = sl_str_eq(field->value, sl_str_of(value == NULL ? "" : value));
         if (same == field->differs) {
             return false;
         }

@@ -36,7 +36,7 @@ int sl_vis_query_read(struct sl_request *request, const struct sl_vis_kind *kind
                       struct sl_vis_query *out);
 
 bool sl_vis_query_matches(const struct sl_vis_query *query, const struct sl_vis_kind *kind,
-                          const struct sl_vis_row *row);
+                          const struct sl_vis_look *look, const struct sl_vis_row *row);
 /* Could an object of these names match? With sl_vis_query_is_by_names it does: nothing that may
  * change is asked for. */
 bool sl_vis_query_names_match(const struct sl_vis_query *query, struct sl_str namespace,

@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#include "server/api/api.h"
-
 enum { PAGE_BYTES = 8 << 20, REVISION_MAX = 24 };
 
 static void write_revision(struct sl_writer *w, int64_t revision)
@@ -42,7 +40,7 @@ static void write_object(struct sl_writer *w, const struct sl_vis_cache *cache,
     sl_write_object(w);
     write_types(w, cache->kind->kind);
     write_metadata(w, row);
-    cache->kind->write(w, &cache->look, row);
+    sl_vis_write_members(w, cache->kind, &cache->look, row);
     sl_write_object_end(w);
 }
 
@@ -55,18 +53,29 @@ static void begin_table(struct sl_writer *w)
     sl_write_member_text(w, "apiVersion", "meta.k8s.io/v1");
 }
 
+static void write_column(struct sl_writer *w, const char *name, const char *type,
+                         const char *format, const char *help, bool wide)
+{
+    sl_write_object(w);
+    sl_write_member_text(w, "name", name);
+    sl_write_member_text(w, "type", type);
+    sl_write_member_text(w, "format", format);
+    sl_write_member_text(w, "description", help);
+    sl_write_member_i64(w, "priority", wide ? 1 : 0);
+    sl_write_object_end(w);
+}
+
 static void write_columns(struct sl_writer *w, const struct sl_vis_kind *kind, bool head)
 {
+    const struct sl_field *column[SL_GRID_COLUMNS_MAX];
+    unsigned n = head ? sl_fields_columns(kind->status, column) : 0;
     sl_write_member_array(w, "columnDefinitions");
-    for (unsigned i = 0; head && i < kind->n_columns; i++) {
-        const struct sl_vis_column *column = &kind->column[i];
-        sl_write_object(w);
-        sl_write_member_text(w, "name", column->name);
-        sl_write_member_text(w, "type", column->type);
-        sl_write_member_text(w, "format", i == 0 ? "name" : "");
-        sl_write_member_text(w, "description", column->help);
-        sl_write_member_i64(w, "priority", column->wide ? 1 : 0);
-        sl_write_object_end(w);
+    if (head) {
+        write_column(w, "Name", "string", "name", kind->name_help, false);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        write_column(w, column[i]->shown.head, sl_field_cell_type(column[i]), "", column[i]->help,
+                     column[i]->shown.wide);
     }
     sl_write_array_end(w);
 }
@@ -81,10 +90,11 @@ static void begin_partial(struct sl_writer *w)
 static void write_row(struct sl_writer *w, const struct sl_vis_cache *cache,
                       const struct sl_vis_query *query, const struct sl_vis_row *row)
 {
+    union sl_vis_record record;
     sl_write_object(w);
     sl_write_member_array(w, "cells");
     sl_write_str(w, row->name);
-    cache->kind->cells(w, &cache->look, row);
+    sl_fields_shown(w, cache->kind->status, cache->kind->record(&cache->look, row, &record));
     sl_write_array_end(w);
     if (query->include == SL_VIS_OBJECT) {
         sl_write_key(w, "object");
@@ -156,13 +166,15 @@ void sl_vis_write_gone(struct sl_writer *w, const struct sl_vis_cache *cache,
         sl_write_object_end(w);
         return;
     }
+    const struct sl_field *column[SL_GRID_COLUMNS_MAX];
+    unsigned n = sl_fields_columns(cache->kind->status, column);
     begin_single(w, cache, object->revision, head);
     sl_write_object(w);
     sl_write_member_array(w, "cells");
     sl_write_str(w, (struct sl_str){object->key + object->namespace_len + 1, object->name_len});
-    for (unsigned i = 1; i < cache->kind->n_columns; i++) {
-        bool state = strcmp(cache->kind->column[i].name, "State") == 0 ||
-                     strcmp(cache->kind->column[i].name, "Phase") == 0;
+    for (unsigned i = 0; i < n; i++) {
+        bool state = strcmp(column[i]->shown.head, "State") == 0 ||
+                     strcmp(column[i]->shown.head, "Phase") == 0;
         if (state) {
             sl_write_text(w, "Gone");
         } else {
@@ -219,7 +231,7 @@ static size_t write_items(struct sl_writer *w, const struct sl_vis_cache *cache,
     for (; i < look->n && shown < query->limit && w->buf->len < PAGE_BYTES &&
            w->buf->failed == SL_BUF_OK;
          i++) {
-        if (!sl_vis_query_matches(query, cache->kind, &look->row[i])) {
+        if (!sl_vis_query_matches(query, cache->kind, look, &look->row[i])) {
             continue;
         }
         shown++;
@@ -229,7 +241,7 @@ static size_t write_items(struct sl_writer *w, const struct sl_vis_cache *cache,
             write_object(w, cache, &look->row[i]);
         }
     }
-    while (i < look->n && !sl_vis_query_matches(query, cache->kind, &look->row[i])) {
+    while (i < look->n && !sl_vis_query_matches(query, cache->kind, look, &look->row[i])) {
         i++; /* a list whose rest matches nothing is complete */
     }
     return i;

@@ -101,7 +101,8 @@ static void follow_row(struct sl_vis_watch *watch, const struct sl_vis_row *row)
     struct sl_vis_object *object = row->object;
     uint64_t bit = bit_of(watch);
     bool told = (object->told & bit) != 0;
-    bool matches = sl_vis_query_matches(&watch->query, watch->cache->kind, row);
+    bool matches =
+        sl_vis_query_matches(&watch->query, watch->cache->kind, &watch->cache->look, row);
     object->due &= ~bit;
     if (matches) {
         object->told |= bit;
@@ -225,7 +226,7 @@ static void set_due(struct sl_vis_watch *watch)
         const struct sl_vis_row *row = &cache->look.row[i];
         struct sl_vis_object *object = row->object;
         bool known = since > 0 && object->born <= since &&
-                     sl_vis_query_matches(&watch->query, cache->kind, row);
+                     sl_vis_query_matches(&watch->query, cache->kind, &cache->look, row);
         object->told = known ? object->told | bit : object->told & ~bit;
         object->due = object->revision >= since ? object->due | bit : object->due & ~bit;
     }
@@ -283,7 +284,8 @@ static bool may_have_left(const struct sl_vis_cache *cache, const struct sl_vis_
     }
     for (size_t i = 0; i < cache->look.n && !left; i++) {
         const struct sl_vis_row *row = &cache->look.row[i];
-        left = changed_behind(query, row->object) && !sl_vis_query_matches(query, cache->kind, row);
+        left = changed_behind(query, row->object) &&
+               !sl_vis_query_matches(query, cache->kind, &cache->look, row);
     }
     return left;
 }

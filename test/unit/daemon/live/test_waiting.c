@@ -2,7 +2,7 @@
 #include "../../server/rig.h"
 
 #include "daemon/live/waiting.h"
-#include "server/api/explain.h"
+#include "server/model/explain.h"
 #include "sliced/constraint.h"
 
 #define GPU "nvidia.com/gpu"

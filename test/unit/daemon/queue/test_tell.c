@@ -2,7 +2,7 @@
 #include "queue_rig.h"
 
 #include "core/plan/state/calls.h"
-#include "server/api/explain.h"
+#include "server/model/explain.h"
 
 /* A node of one GPU on which a pod runs for an hour, and one that waits and was told so. */
 static void begin_told(struct queue_rig *rig, struct rig_pod waits)

@@ -59,16 +59,21 @@ static int collect(struct sl_vis_look *look, struct sl_error *err)
                : add_objects(look, SL_STR("calm"), there.calm, err);
 }
 
-static void write_nothing(struct sl_writer *w, const struct sl_vis_look *look,
-                          const struct sl_vis_row *row)
+static const void *record_of(const struct sl_vis_look *look, const struct sl_vis_row *row,
+                             union sl_vis_record *out)
 {
-    (void)w;
     (void)look;
-    (void)row;
+    (void)out;
+    return row;
 }
 
-static const struct sl_vis_kind kind = {
-    .plural = "numbers", .namespaced = true, .collect = collect, .write = write_nothing};
+static const struct sl_field nothing[] = {SL_FIELDS_END};
+
+static const struct sl_vis_kind kind = {.plural = "numbers",
+                                        .namespaced = true,
+                                        .collect = collect,
+                                        .record = record_of,
+                                        .status = nothing};
 
 struct scene {
     struct sl_vis_cache cache;

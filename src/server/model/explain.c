@@ -1,5 +1,6 @@
 /* Judging all nodes for one pod, and the sentence that sums it up. */
-#include "server/api/explain.h"
+#include "server/model/explain.h"
+#include "server/model/row.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -406,21 +407,49 @@ static bool has_remedy(const struct sl_explain *explain, enum sl_reason reason)
     return nearest == SL_REASON_FITS || nearest == reason;
 }
 
-static void write_reason(struct sl_writer *w, const struct sl_explain *explain,
-                         enum sl_reason reason)
+struct reason {
+    const char *name;
+    int64_t nodes;
+    bool never;
+    char nearest[SL_EXPLAIN_TEXT_MAX];
+    const char *help;
+    const char *remedy;
+};
+_Static_assert(sizeof(struct reason) <= SL_FIELD_CHILD_MAX, "a list's child");
+
+#define REASON(member) SL_AT(struct reason, member)
+
+static const struct sl_field reason_fields[] = {
+    ALL("reason", TEXT, "The reason in one word.", REASON(name)),
+    ALL("nodes", NUMBER, "How many nodes give it.", REASON(nodes)),
+    ALL("never", FLAG, "Waiting alone does not change it.", REASON(never)),
+    ALL("nearest", TEXT, "What the node that lacks least says.", REASON(nearest)),
+    ALL("help", TEXT, "What the reason means.", REASON(help)),
+    ALL("remedy", TEXT, "What would help; null: nothing is known.", REASON(remedy)),
+    SL_FIELDS_END,
+};
+
+static bool next_reason(const void *record, unsigned *at, void *child)
 {
-    char text[SL_EXPLAIN_TEXT_MAX];
+    const struct sl_explain *explain = record;
+    struct reason *out = child;
+    while (*at < SL_REASON_COUNT && (*at == SL_REASON_FITS || explain->count[*at] == 0)) {
+        (*at)++;
+    }
+    if (*at == SL_REASON_COUNT) {
+        return false;
+    }
+    enum sl_reason reason = (enum sl_reason)(*at)++;
+    *out = (struct reason){
+        .name = sl_reason_name(reason),
+        .nodes = (int64_t)explain->count[reason],
+        .never = sl_reason_is_never(reason),
+        .help = sl_reason_help(reason),
+        .remedy = has_remedy(explain, reason) ? sl_reason_remedy(reason) : NULL,
+    };
     (void)sl_verdict_text(&nearest_of(explain, reason)->verdict, &explain->ask,
-                          explain->pod->malformed, text, sizeof(text));
-    sl_write_object(w);
-    sl_write_member_text(w, "reason", sl_reason_name(reason));
-    sl_write_member_i64(w, "nodes", (int64_t)explain->count[reason]);
-    sl_write_member_bool(w, "never", sl_reason_is_never(reason));
-    sl_write_member_text(w, "nearest", text);
-    sl_write_member_text(w, "help", sl_reason_help(reason));
-    sl_write_member_text(w, "remedy",
-                         has_remedy(explain, reason) ? sl_reason_remedy(reason) : NULL);
-    sl_write_object_end(w);
+                          explain->pod->malformed, out->nearest, sizeof(out->nearest));
+    return true;
 }
 
 /* ---- why nodes are not cut ---- */
@@ -446,58 +475,71 @@ void sl_explain_bar(const struct sl_explain *explain, const struct sl_explain_ro
                    barred ? " is not cut now: " : "", barred ? status.text : "");
 }
 
-static void write_bar(struct sl_writer *w, const struct sl_explain *explain, enum sl_cut_bar bar,
-                      const struct sl_explain_row *first, size_t n)
+void sl_explain_cuts(struct sl_explain *explain, const struct sl_partition_reader *cuts,
+                     int64_t now_us)
 {
+    explain->cuts = cuts;
+    explain->now_us = now_us;
+    for (size_t i = explain->n; i-- > 0;) {
+        struct sl_partition_status status;
+        if (is_barred(explain, &explain->row[i], &status)) {
+            explain->barred[status.bar].first = &explain->row[i];
+            explain->barred[status.bar].n++;
+        }
+    }
+}
+
+struct bar {
+    const char *why;
+    int64_t nodes;
     char text[SL_EXPLAIN_TEXT_MAX];
+};
+_Static_assert(sizeof(struct bar) <= SL_FIELD_CHILD_MAX, "a list's child");
+
+#define BAR(member) SL_AT(struct bar, member)
+
+static const struct sl_field bar_fields[] = {
+    ALL("why", TEXT, "The thing in one word.", BAR(why)),
+    ALL("nodes", NUMBER, "How many nodes it is true of.", BAR(nodes)),
+    ALL("text", TEXT, "The same in a sentence, which names one of them.", BAR(text)),
+    SL_FIELDS_END,
+};
+
+/* Each thing that bars cuts once. */
+static bool next_bar(const void *record, unsigned *at, void *child)
+{
+    const struct sl_explain *explain = record;
+    struct bar *out = child;
     char more[48] = "";
+    while (*at < SL_CUT_BARS && explain->barred[*at].n == 0) {
+        (*at)++;
+    }
+    if (*at == SL_CUT_BARS) {
+        return false;
+    }
+    enum sl_cut_bar bar = (enum sl_cut_bar)(*at)++;
+    size_t n = explain->barred[bar].n;
     if (n > 1) {
         (void)snprintf(more, sizeof(more), " and %zu more node%s", n - 1, n == 2 ? "" : "s");
     }
-    (void)snprintf(text, sizeof(text), "%s%s %s not cut now: %s",
-                   sl_explain_view(explain, first)->node->name, more, n > 1 ? "are" : "is",
-                   sl_cut_bar_text(bar));
-    sl_write_object(w);
-    sl_write_member_text(w, "why", sl_cut_bar_name(bar));
-    sl_write_member_i64(w, "nodes", (int64_t)n);
-    sl_write_member_text(w, "text", text);
-    sl_write_object_end(w);
+    *out = (struct bar){.why = sl_cut_bar_name(bar), .nodes = (int64_t)n};
+    (void)snprintf(out->text, sizeof(out->text), "%s%s %s not cut now: %s",
+                   sl_explain_view(explain, explain->barred[bar].first)->node->name, more,
+                   n > 1 ? "are" : "is", sl_cut_bar_text(bar));
+    return true;
 }
 
-/* Each thing that bars cuts once. */
-static void write_bars(struct sl_writer *w, const struct sl_explain *explain)
-{
-    const struct sl_explain_row *first[SL_CUT_BARS] = {NULL};
-    size_t n[SL_CUT_BARS] = {0};
-    for (size_t i = 0; i < explain->n; i++) {
-        struct sl_partition_status status;
-        if (is_barred(explain, &explain->row[i], &status)) {
-            first[status.bar] = n[status.bar] == 0 ? &explain->row[i] : first[status.bar];
-            n[status.bar]++;
-        }
-    }
-    sl_write_member_array(w, "uncut");
-    for (unsigned i = 0; i < SL_CUT_BARS; i++) {
-        if (n[i] > 0) {
-            write_bar(w, explain, (enum sl_cut_bar)i, first[i], n[i]);
-        }
-    }
-    sl_write_array_end(w);
-}
+#define EXPLAIN(member) SL_AT(struct sl_explain, member)
 
-void sl_explain_summary(struct sl_writer *w, const struct sl_explain *explain)
-{
-    sl_write_object(w);
-    sl_write_member_i64(w, "nodes", (int64_t)explain->n);
-    sl_write_member_i64(w, "excluded", (int64_t)explain->count[SL_REASON_EXCLUDED]);
-    sl_write_member_i64(w, "fit", (int64_t)explain->n_fit);
-    sl_write_member_array(w, "reasons");
-    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
-        if (explain->count[i] > 0 && i != SL_REASON_FITS) {
-            write_reason(w, explain, (enum sl_reason)i);
-        }
-    }
-    sl_write_array_end(w);
-    write_bars(w, explain);
-    sl_write_object_end(w);
-}
+const struct sl_field sl_model_explain[] = {
+    ALL("nodes", NUMBER, "How many nodes there are.", EXPLAIN(n)),
+    ALL("excluded", NUMBER, "How many of them its node selector, affinity or tolerations exclude.",
+        EXPLAIN(count[SL_REASON_EXCLUDED])),
+    ALL("fit", NUMBER, "How many of them could take it now.", EXPLAIN(n_fit)),
+    ALL("reasons", LIST, "What the others have against it, each reason once.",
+        LIST_OF(reason_fields, next_reason)),
+    ALL("uncut", LIST,
+        "What keeps GPUs from being cut on nodes that it would fit on then, each thing once.",
+        LIST_OF(bar_fields, next_bar)),
+    SL_FIELDS_END,
+};

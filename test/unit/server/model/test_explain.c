@@ -1,7 +1,7 @@
 /* The judgement of all nodes for one pod, and the sentence about it. */
 #include "unit/server/rig.h"
 
-#include "server/api/explain.h"
+#include "server/model/explain.h"
 
 #define MIG        "nvidia.com/mig-1g.6gb"
 #define POD(units) RIG_POD("p", "u", MIG, units)
@@ -321,7 +321,7 @@ static void a_pod_that_only_a_cut_could_serve_is_told_what_bars_it(void **state)
                     RIG_POD("p", "u", "nvidia.com/mig-4g.24gb", "1"));
     sl_explain_bar(&e.explain, &e.explain.row[0], text, sizeof(text));
     assert_string_equal(text, ""); /* nobody knows of cuts */
-    e.explain.cuts = &reader;
+    sl_explain_cuts(&e.explain, &reader, 0);
     sl_explain_bar(&e.explain, &e.explain.row[0], text, sizeof(text));
     assert_non_null(strstr(text, "a is not cut now: its mig-manager is at work for somebody else"));
     sl_explain_bar(&e.explain, &e.explain.row[1], text, sizeof(text));
@@ -329,7 +329,7 @@ static void a_pod_that_only_a_cut_could_serve_is_told_what_bars_it(void **state)
     sl_explain_bar(&e.explain, &e.explain.row[3], text, sizeof(text));
     assert_string_equal(text, ""); /* it is not a cut that it lacks there */
     sl_buf_init(&json, 1 << 16);
-    sl_explain_summary(&w, &e.explain);
+    sl_fields_write(&w, sl_model_explain, SL_SEEN_ALONE, &e.explain);
     assert_non_null(strstr(
         rig_text(&json), "\"uncut\":[{\"why\":\"AtWork\",\"nodes\":2,\"text\":\"a and 1 more node "
                          "are not cut now: its mig-manager"));

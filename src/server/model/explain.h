@@ -4,8 +4,8 @@
 #define SLICED_SERVER_EXPLAIN_H
 
 #include "cluster/store.h"
-#include "codec/write.h"
 #include "server/app/partition_reader.h"
+#include "server/model/field.h"
 #include "sliced/reason.h"
 
 struct sl_explain_row {
@@ -23,9 +23,13 @@ struct sl_explain {
     struct sl_ask ask;
     size_t n; /* = nodes of the snapshot */
     size_t n_fit;
-    const struct sl_partition_reader *cuts; /* set by those who know of cuts; NULL: none is told */
+    const struct sl_partition_reader *cuts; /* NULL: of cuts nothing is told */
     int64_t now_us;                         /* with cuts */
     size_t count[SL_REASON_COUNT];          /* nodes by reason */
+    struct {
+        size_t n;                           /* nodes that only a cut could make fit */
+        const struct sl_explain_row *first; /* of them */
+    } barred[SL_CUT_BARS];                  /* by what bars the cut; with cuts */
     struct sl_view *without;    /* the node of the pod's nomination, as if that were not there: it
                                    says nothing against the pod itself. NULL: it has none */
     struct sl_explain_row *row; /* that of its nomination, the best, then nodes that may fit later,
@@ -45,6 +49,9 @@ int sl_explain_init(struct sl_explain *explain, const struct sl_snapshot *snapsh
                     const struct sl_pod *pod, const struct sl_score_config *config,
                     struct sl_error *err);
 void sl_explain_free(struct sl_explain *explain);
+/* Asks why nodes are not cut for it, too. */
+void sl_explain_cuts(struct sl_explain *explain, const struct sl_partition_reader *cuts,
+                     int64_t now_us);
 
 /* The node of the row as the pod finds it. */
 const struct sl_view *sl_explain_view(const struct sl_explain *explain,
@@ -62,9 +69,9 @@ void sl_explain_why(const struct sl_explain *explain, char *out, size_t size);
 void sl_explain_bar(const struct sl_explain *explain, const struct sl_explain_row *row, char *out,
                     size_t size);
 
-/* Writes how many nodes there are, how many of them the pod excludes, how many it fits on, and of
- * each reason how many have it and what the one that comes nearest says; and why nodes which only a
- * cut could make fit are not cut. Names no other pod. */
-void sl_explain_summary(struct sl_writer *w, const struct sl_explain *explain);
+/* How many nodes there are, how many of them the pod excludes, how many it fits on, and of each
+ * reason how many have it and what the one that comes nearest says; and why nodes which only a cut
+ * could make fit are not cut. Names no other pod. */
+extern const struct sl_field sl_model_explain[];
 
 #endif
