@@ -150,6 +150,8 @@ class Plane:
             os.path.join(self.bin, "kube-apiserver"),
             f"--etcd-servers={self.etcd_url}", f"--secure-port={self.port}",
             "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+            # since 1.37 no endpoint may be a loopback address: the Service kubernetes has none
+            "--endpoint-reconciler-type=none",
             f"--cert-dir={self.folder}/pki", f"--tls-cert-file={crt}",
             f"--tls-private-key-file={key}", f"--client-ca-file={self.ca.crt}",
             "--service-account-issuer=https://kubernetes.default.svc",
