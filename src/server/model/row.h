@@ -22,8 +22,8 @@
 #define TEXT_BY(function)         .text = (function)
 #define LIST_OF(fields, function) .sub = (fields), .next = (function)
 #define OBJECT_OF(fields)         .sub = (fields)
-#define COLUMN(place, head)       .column = {(place), (head)}
-#define SHOWN(place, head)        .shown = {(place), (head)}
+#define COLUMN(place, head)       .column = {(place), (head), false}
+#define SHOWN(place, head)        .shown = {(place), (head), false}
 #define WIDE(place, head)         .shown = {(place), (head), true}
 
 #endif
