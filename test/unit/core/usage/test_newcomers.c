@@ -40,6 +40,17 @@ static void a_pod_counts_with_what_it_uses_once_it_was_seen(void **state)
     assert_int_equal(measured.known[0].lives, 0);
 }
 
+/* Whoever judges by a clock that is behind is told late: what comes next may be of before. */
+static void samples_of_before_a_pod_came_do_not_show_it_though_they_come_after_it(void **state)
+{
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    scene->unit.ahead_us = 40 * (int64_t)SECOND;
+    comes(scene, 8000, SAME);
+    assert_true(lives(scene, 55, 2000).room_mib <= TOTAL - 8000);
+    assert_int_equal(lives(scene, 10, 2000).room_mib, TOTAL - with_margin(2000));
+}
+
 static void a_pod_that_grows_was_not_seen_for_long_enough(void **state)
 {
     struct scene *scene = *state;
@@ -303,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         USAGE_TEST(a_pod_that_never_ran_teaches_nothing),
         USAGE_TEST(a_pod_counts_with_what_it_uses_once_it_was_seen),
+        USAGE_TEST(samples_of_before_a_pod_came_do_not_show_it_though_they_come_after_it),
         USAGE_TEST(a_pod_that_grows_was_not_seen_for_long_enough),
         USAGE_TEST(a_pod_that_has_used_nothing_yet_was_not_seen),
         USAGE_TEST(a_pod_that_has_shown_only_a_context_of_cuda_teaches_nothing),
