@@ -68,6 +68,7 @@ struct sl_usage_unit {
     int64_t changed_us;  /* likewise; 0 when nobody has seen others there before */
     int64_t running_us;  /* likewise, and all of them run */
     int64_t measured_us; /* of the last sample by which lives were measured; 0: none was */
+    int64_t ahead_us;    /* by which the newest sample told was ahead of rule->now_us; 0 and more */
     int32_t used_mib;    /* last time */
     int32_t held_mib;    /* in use: goes up and down only when several samples show it */
     int32_t gone_mib;    /* of it, those that went of late may have used, by their asks and by what

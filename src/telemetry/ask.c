@@ -128,11 +128,23 @@ static bool figure_take(const struct sl_telemetry *telemetry, int64_t at_us, int
     }
 }
 
+/* A clock that is behind that of the samples takes them late: one that comes next may be of before
+ * now. The unit alone is judged by that, as its exporter may lie. */
+static void note_ahead(const struct sl_telemetry *telemetry, struct sl_unit *unit, int64_t at_us)
+{
+    int64_t ahead_us = at_us - (telemetry->latest_us - SL_FUTURE_US);
+    bool first = unit->told_round != telemetry->units.round;
+    int64_t known_us = first ? 0 : unit->usage.ahead_us;
+    unit->usage.ahead_us = ahead_us > known_us ? ahead_us : known_us;
+    unit->told_round = telemetry->units.round;
+}
+
 static void sample_take(void *context, int64_t at_us, double value)
 {
     struct sl_telemetry *telemetry = context;
     struct sl_unit *unit = telemetry->unit;
     int64_t figure = sl_question_value(telemetry->kind, value);
+    note_ahead(telemetry, unit, at_us);
     if (at_us > telemetry->latest_us) {
         telemetry->stats.future++; /* it would keep the present ones out of a full ring */
         return;

@@ -426,20 +426,33 @@ char *gauges_answer(struct rng *rng, const char *path)
     return page != NULL ? page : answer_page(rng, path);
 }
 
-static const struct sample *last_read(const struct gauge *gauge)
+static struct sample *last_read(struct gauge *gauge)
 {
     return gauge->n_read <= gauge->n_lost ? NULL
                                           : &gauge->read[(gauge->n_read - 1) % GAUGE_SAMPLES];
 }
 
+/* An odd one says nothing of memory, but how busy the GPU is. */
 static void take(struct gauge *gauge, const struct sample *sample)
 {
-    const struct sample *last = last_read(gauge);
-    if (!sample->odd && sample->stamp_us <= sl_clock_real_us() + future_us &&
-        (last == NULL || sample->stamp_us > last->stamp_us)) {
-        gauge->read[gauge->n_read % GAUGE_SAMPLES] = *sample;
-        gauge->read[gauge->n_read++ % GAUGE_SAMPLES].read_us = fake_time_world_us();
+    struct sample *last = last_read(gauge);
+    int64_t at_us = sample->stamp_us;
+    if (at_us > sl_clock_real_us() + future_us || (last != NULL && at_us <= last->stamp_us)) {
+        return;
     }
+    if (sample->odd) {
+        gauge->odd_us = gauge->odd_us == 0 ? at_us : gauge->odd_us;
+        if (last != NULL) {
+            last->till_us = at_us;
+        }
+        return;
+    }
+    struct sample *read = &gauge->read[gauge->n_read++ % GAUGE_SAMPLES];
+    *read = *sample;
+    read->read_us = fake_time_world_us();
+    read->from_us = gauge->odd_us == 0 ? at_us : gauge->odd_us;
+    read->till_us = at_us;
+    gauge->odd_us = 0;
 }
 
 /* Of other nodes it passes over what it reads. */

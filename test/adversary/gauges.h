@@ -28,7 +28,9 @@ struct sample {
     int64_t used_mib;
     int busy;        /* permille */
     int64_t read_us; /* by the world's clock, when the daemon was told */
-    bool odd;        /* it is told as NaN, or in bytes */
+    bool odd;        /* its memory is told as NaN, or in bytes */
+    int64_t from_us; /* of those that were read: stamp of the first odd one before it */
+    int64_t till_us; /* likewise, of the last one after it */
 };
 
 /* A pod, and what it does. */
@@ -57,8 +59,9 @@ struct gauge {
     size_t n;
     struct sample read[GAUGE_SAMPLES]; /* that the daemon has taken, likewise; by its stamp */
     size_t n_read;
-    size_t n_lost; /* the first of them, which it has forgotten */
-    bool unsure;   /* an answer was cut: what was read of it is not known */
+    size_t n_lost;  /* the first of them, which it has forgotten */
+    int64_t odd_us; /* stamp of the first odd one since the last of them; 0: none */
+    bool unsure;    /* an answer was cut: what was read of it is not known */
     struct tenant tenant[GAUGE_TENANTS];
 };
 

@@ -212,15 +212,15 @@ static int64_t deadline_of(const json_t *pod)
     return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
-/* How long nothing has run, by the samples that were read. */
+/* How long ago something ran, by the samples that were read. */
 static int64_t idle_of(const struct gauge *gauge)
 {
     const struct sample *newest = gauge_read(gauge, 0);
     const struct sample *oldest = newest;
-    for (size_t i = 0; gauge_read(gauge, i) != NULL && gauge_read(gauge, i)->busy < 10; i++) {
+    for (size_t i = 1; oldest != NULL && oldest->busy < 10 && gauge_read(gauge, i) != NULL; i++) {
         oldest = gauge_read(gauge, i);
     }
-    return newest == NULL ? 0 : newest->stamp_us - oldest->stamp_us;
+    return newest == NULL ? 0 : newest->till_us - oldest->from_us;
 }
 
 void usage_patched(const json_t *pod, const json_t *patch)

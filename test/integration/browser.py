@@ -38,6 +38,7 @@ class Browser:
         made = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}}})
         self.session = made["sessionId"]
+        self.origin = None  # of the page that is open
         self.version = made["capabilities"]["browserName"] + " " + made["capabilities"]["browserVersion"]
 
     def call(self, method, path, body=None):
@@ -51,6 +52,7 @@ class Browser:
         return value
 
     def open(self, url):
+        self.origin = url.partition("/ui/")[0]
         self.call("POST", "/url", {"url": url})
 
     def run(self, script, *arguments):
@@ -94,9 +96,11 @@ class Browser:
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
     def complaints(self):
-        """What the browser's console has: refused loads and errors among it."""
-        return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})
+        """What the browser's console has of the page that is open: refused loads and errors among it. A page
+        that was open before may have asked a daemon that had ended by then."""
+        said = [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})
                 if entry["level"] == "SEVERE"]
+        return [line for line in said if f"{self.origin}/" in line or "http://127.0.0.1:" not in line]
 
     def picture(self, path):
         pathlib.Path(path).write_bytes(base64.b64decode(self.call("GET", "/screenshot")))

@@ -118,7 +118,6 @@ def test_health_is_as_the_api_says(start, browser):
 def test_what_is_broken_is_to_be_looked_at(start, browser):
     daemon = start(CLUSTER, config=QUEUE)
     opened(browser, daemon)
-    browser.complaints()
     evil = "nvidia.com/mig-<img src=x onerror=document.title='owned'>"
     for i, resource in enumerate(("nvidia.com/gpu", evil, "nvidia.com/mig-9g.99gb")):
         pod = pod_of(f"too-many-{i}", {resource: 64, "nvidia.com/gpu": 1})
@@ -156,7 +155,6 @@ def test_a_pods_story_says_what_was_tried(start, browser):
     table = daemon.get("/api/v1/pods/default/shy/explain?output=table").text
     assert "\nTried:     a100-mixed: Expired, after " in table
     opened(browser, daemon, "queue")
-    browser.complaints()
     browser.until("return document.querySelector('#rows tr[data-pod=\"default/shy\"]')")
     browser.click("#rows tr[data-pod='default/shy']")
     browser.until("return document.querySelector('#detail').innerText.includes('What was tried')")
@@ -380,7 +378,6 @@ def test_the_time_line_is_folded_by_node_and_gpu(start, browser):
             pod["spec"]["nodeName"] = f"n-{i // 8:02}"
         daemon.add(pod)
     opened(browser, daemon, "times")
-    browser.complaints()  # of the daemon before
     names = ["waiting pods"] + [f"n-{i:02}" for i in range(32)]
     browser.until(f"return {LINES}.length >= 20 && {LINES}[1].ariaLabel.includes('8 run')")
     shown = lines(browser)
@@ -431,7 +428,6 @@ def asking(start, browser, **more):
     daemon = start(CLUSTER, config=QUEUE)
     trains(daemon, 30)
     opened(browser, daemon)
-    browser.complaints()  # of the daemon before
     browser.press("4")
     browser.until("return document.querySelectorAll('#ask [name=resource] option').length > 1")
     fill(browser, 0, resource="nvidia.com/gpu", count=2, timeout="30m", **more)
@@ -555,7 +551,6 @@ def test_the_manifest_is_downloaded_as_it_stands(start, browser, tmp_path):
 def test_instances_lie_on_their_boards(start, browser):
     daemon = start(EXAMPLES / "a100-h100.yaml")
     opened(browser, daemon)
-    browser.complaints()  # of the daemon before
     for name, node in daemon.nodes().items():
         for device in node["devices"]:
             for instance in device["instances"]:
@@ -573,7 +568,6 @@ def test_what_gpus_were_measured_to_do_is_shown(browser):
     try:
         eventually(lambda: (daemon.nodes()[MEASURED]["devices"][0]["measured"] or {}).get("busyPermille") == 400)
         opened(browser, daemon)
-        browser.complaints()  # of the daemon before
         browser.click_at("#picture", 10, 20)
         browser.until("return document.querySelector('#detail').innerText.includes('Measured')")
         row = daemon.get(f"/api/v1/usage?node={MEASURED}").json["items"][0]
@@ -602,7 +596,6 @@ def test_the_cluster_is_summed_up_without_prometheus(start, browser):
     daemon = start(CLUSTER, config=QUEUE)
     trains(daemon, 6)
     opened(browser, daemon)
-    browser.complaints()  # of the daemon before
     browser.until("return document.querySelectorAll('#summary li').length === 6")
 
     def is_same():
@@ -637,7 +630,6 @@ def test_how_the_last_hour_went_is_prometheus_answer_to_one_question(browser):
         daemon.get("/api/v1/usage")
         assert asked() == []
         opened(browser, daemon)
-        browser.complaints()  # of the daemon before
         browser.until("return document.querySelector('#summary svg')")
         assert tiles(browser)["pods wait"][1] == "pods wait over the last hour: least 11, most 40, at last 40"
         assert daemon.get("/api/v1/history").json["lines"]["meanWaitSeconds"] == 60 * [None] + [90.5]

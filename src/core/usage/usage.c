@@ -339,7 +339,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
                     struct sl_past *peaks, int32_t *used, struct sl_measured *out)
 {
     bool any = sl_usage_last(series, rule, used, out);
-    int64_t from_us = from_now(series, rule->now_us);
+    int64_t from_us = from_now(series, rule->now_us + unit->ahead_us);
     unit->node = sl_peaks_node(view->node->name);
     meet(view, device, from_us + 1, unit); /* a sample of this moment is of who has gone */
     out->pods = sl_view_pods_of(view, device);

@@ -204,3 +204,32 @@ TEST_THAT(who_shares_idles_by_name_only_where_all_who_share_are_named)
         rig_end();
     }
 }
+
+/* One sample of n0's first GPU; by how much it is thought to be ahead of the clock. */
+static int64_t ahead_by(int seconds)
+{
+    char text[512];
+    long long at_s = (long long)(sl_clock_real_us() / SL_SECOND_US) + seconds;
+    (void)snprintf(text, sizeof(text),
+                   "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{"
+                   "\"metric\":{\"__name__\":\"DCGM_FI_DEV_GPU_UTIL\",\"Hostname\":\"n0\","
+                   "\"gpu\":\"0\"},\"values\":[[%lld,\"0\"]]}]}}",
+                   at_s);
+    while (rig.call[0].options.done == NULL) {
+        (void)rig_tick();
+    }
+    assert_int_equal(rig_answer(&rig.call[0], text), 0);
+    const struct sl_unit_node *node = sl_units_node(&rig.telemetry->units, sl_str_of("n0"));
+    assert_non_null(node);
+    return node->first->usage.ahead_us / SL_SECOND_US;
+}
+
+TEST_THAT(samples_of_a_time_to_come_say_by_how_much_the_clock_is_behind)
+{
+    begin("http://prometheus");
+    assert_int_equal(ahead_by(-2), 0);
+    assert_int_equal(ahead_by(3), 3);
+    assert_int_equal(ahead_by(40), 40);
+    assert_int_equal(ahead_by(1), 1); /* it was set right slowly */
+    rig_end();
+}

@@ -41,6 +41,16 @@ TEST_ON(struct scene *scene, a_pod_counts_with_what_it_uses_once_it_was_seen)
     assert_int_equal(measured.known[0].lives, 0);
 }
 
+/* Whoever judges by a clock that is behind is told late: what comes next may be of before. */
+TEST_ON(struct scene *scene, samples_of_before_a_pod_came_do_not_show_it_though_they_come_after_it)
+{
+    lives(scene, 25, 0);
+    scene->unit.ahead_us = 40 * (int64_t)SECOND;
+    comes(scene, 8000, SAME);
+    assert_true(lives(scene, 55, 2000).room_mib <= TOTAL - 8000);
+    assert_int_equal(lives(scene, 10, 2000).room_mib, TOTAL - with_margin(2000));
+}
+
 TEST_ON(struct scene *scene, a_pod_that_grows_was_not_seen_for_long_enough)
 {
     lives(scene, 25, 0);

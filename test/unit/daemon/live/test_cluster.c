@@ -40,6 +40,7 @@ static struct {
 
 static const char *bound_pods;    /* what the next scene lists; NULL: one that waits */
 static const char *words;         /* what its watch of pods tells; NULL: nothing */
+static const char *refused;       /* the path whose PATCHes get 403; NULL: none */
 static const char *own_pod;       /* of the next scene; NULL: it is not known */
 static int64_t nominate_from = 1; /* queue.nominateFrom of the next scene */
 
@@ -136,6 +137,13 @@ static void script(struct scene *scene)
     fake_api_add(scene->api, (struct fake_answer){.path = "/api/v1/pods?watch", .kind = FAKE_HANG});
     fake_api_add(scene->api, (struct fake_answer){.path = BINDING, .status = 201});
     fake_api_add(scene->api, (struct fake_answer){.path = EVENTS, .status = 201});
+    if (refused != NULL) {
+        fake_api_add(scene->api,
+                     (struct fake_answer){.method = "PATCH",
+                                          .path = refused,
+                                          .status = 403,
+                                          .body = "{\"kind\":\"Status\",\"code\":403}"});
+    }
 }
 
 static void wake(void *context)
@@ -189,6 +197,7 @@ static int set_up(void **state)
     (void)state;
     bound_pods = NULL;
     words = NULL;
+    refused = NULL;
     own_pod = NULL;
     nominate_from = 1;
     memset(&lease, 0, sizeof(lease));
@@ -518,12 +527,12 @@ static void wait_failures(struct scene *scene, unsigned n)
     }
 }
 
-/* Puts the clock forward until there are n requests; what it does in vain costs a second. */
+/* Puts the clock forward until there are n requests; what it does in vain costs a while. */
 static void pass_until_shown(struct scene *scene, unsigned n)
 {
     int64_t until = (int64_t)time(NULL) + WAIT_S;
     while (fake_api_count(scene->api, "PATCH", SHOWN) < n) {
-        int64_t next = (int64_t)time(NULL) + 2;
+        int64_t next = (int64_t)time(NULL) + 10;
         assert_true((int64_t)time(NULL) <= until);
         fake_clock_advance(NULL, INT64_C(31000000));
         while (fake_api_count(scene->api, "PATCH", SHOWN) < n && (int64_t)time(NULL) < next) {
@@ -543,11 +552,8 @@ static void a_condition_that_cannot_be_ended_is_tried_again_ever_more_rarely(voi
         "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" BOUND_POD(
             "p", "5") "]}";
     words = WORD("p", "6") WORD("p", "7") WORD("p", "8") WORD("z", "9");
+    refused = SHOWN;
     begin_with(&scene, false, true);
-    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH",
-                                                 .path = SHOWN,
-                                                 .status = 403,
-                                                 .body = "{\"kind\":\"Status\",\"code\":403}"});
     wait_missing(&scene, "");
     wait_pod(&scene, SL_STR("z"));     /* all words have been heard; its own condition gets 404 */
     for (unsigned n = 1; n < 4; n++) { /* rests of 1, 2 and 4 minutes */
