@@ -309,6 +309,65 @@ static struct outcome bind_pod(struct scene *scene)
 
 TEST_FIXTURE(set_up, NULL)
 
+/* ---- the queue: first, as later tests put the clock forward for good ---- */
+
+#define SMALL "/api/v1/namespaces/default/pods/s"
+
+TEST_THAT(the_leader_releases_the_pod_whose_turn_has_come)
+{
+    struct scene scene;
+    begin_with(&scene, true, true);
+    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
+    wait_missing(&scene, "");
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    wait_requests(&scene, "PATCH", SMALL, 2);
+    const struct fake_request *first =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
+    const struct fake_request *second =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 2));
+    assert_string_equal(first->path, SMALL "/status");
+    assert_non_null(strstr(first->body, "\"nominatedNodeName\":\"n1\""));
+    assert_string_equal(second->path, SMALL);
+    assert_non_null(strstr(second->body, "sliced.dev/released"));
+    end(&scene);
+}
+
+TEST_THAT(in_a_small_cluster_it_writes_no_node)
+{
+    struct scene scene;
+    nominate_from = 2;
+    begin_with(&scene, true, true);
+    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
+    wait_missing(&scene, "");
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    wait_requests(&scene, "PATCH", SMALL, 1);
+    const struct fake_request *only =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
+    assert_string_equal(only->path, SMALL);
+    assert_non_null(strstr(only->body, "sliced.dev/released"));
+    assert_true(sl_store_withdraw(scene.store, SL_STR("u-s"))); /* the ledger has it */
+    end(&scene);
+}
+
+TEST_THAT(a_standby_releases_nothing)
+{
+    struct scene scene;
+    atomic_store(&lease.exists, true);
+    atomic_store(&lease.other, true);
+    atomic_store(&lease.renewed, true);
+    begin_with(&scene, true, true);
+    wait_missing(&scene, "another replica leads");
+    wait_requests(&scene, "GET", PODS, 1);
+    const struct sl_queue_reader queue = sl_cluster_queue_reader(scene.cluster);
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    assert_true(queue.settle(queue.context, (int64_t)WAIT_S * 1000000));
+    assert_int_equal(fake_api_count(scene.api, "PATCH", SMALL), 0);
+    assert_false(sl_store_withdraw(scene.store, SL_STR("u-s")));
+    end(&scene);
+}
+
+/* ---- */
+
 TEST_THAT(it_leads_first_and_one_list_is_enough)
 {
     struct scene scene;
@@ -592,63 +651,6 @@ TEST_THAT(the_state_says_who_leads_and_how_the_watch_is)
     }
     assert_non_null(strstr(text.data, lease.ours));
     sl_buf_free(&text);
-    end(&scene);
-}
-
-/* ---- the queue ---- */
-
-#define SMALL "/api/v1/namespaces/default/pods/s"
-
-TEST_THAT(the_leader_releases_the_pod_whose_turn_has_come)
-{
-    struct scene scene;
-    begin_with(&scene, true, true);
-    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
-    wait_missing(&scene, "");
-    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
-    wait_requests(&scene, "PATCH", SMALL, 2);
-    const struct fake_request *first =
-        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
-    const struct fake_request *second =
-        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 2));
-    assert_string_equal(first->path, SMALL "/status");
-    assert_non_null(strstr(first->body, "\"nominatedNodeName\":\"n1\""));
-    assert_string_equal(second->path, SMALL);
-    assert_non_null(strstr(second->body, "sliced.dev/released"));
-    end(&scene);
-}
-
-TEST_THAT(in_a_small_cluster_it_writes_no_node)
-{
-    struct scene scene;
-    nominate_from = 2;
-    begin_with(&scene, true, true);
-    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
-    wait_missing(&scene, "");
-    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
-    wait_requests(&scene, "PATCH", SMALL, 1);
-    const struct fake_request *only =
-        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
-    assert_string_equal(only->path, SMALL);
-    assert_non_null(strstr(only->body, "sliced.dev/released"));
-    assert_true(sl_store_withdraw(scene.store, SL_STR("u-s"))); /* the ledger has it */
-    end(&scene);
-}
-
-TEST_THAT(a_standby_releases_nothing)
-{
-    struct scene scene;
-    atomic_store(&lease.exists, true);
-    atomic_store(&lease.other, true);
-    atomic_store(&lease.renewed, true);
-    begin_with(&scene, true, true);
-    wait_missing(&scene, "another replica leads");
-    wait_requests(&scene, "GET", PODS, 1);
-    const struct sl_queue_reader queue = sl_cluster_queue_reader(scene.cluster);
-    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
-    assert_true(queue.settle(queue.context, (int64_t)WAIT_S * 1000000));
-    assert_int_equal(fake_api_count(scene.api, "PATCH", SMALL), 0);
-    assert_false(sl_store_withdraw(scene.store, SL_STR("u-s")));
     end(&scene);
 }
 
