@@ -2,15 +2,10 @@
 #ifndef SLICED_TEST_CLI_RIG_H
 #define SLICED_TEST_CLI_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "codec/tree/value.h"
+#include "unit/test.h"
 
 static struct sl_arena rig_arena;
 

@@ -24,26 +24,25 @@ static const char *complete(const char *line)
     return rig_text(&out);
 }
 
-static void commands_come_first(void **state)
+TEST_PROGRAM(rig_begin, rig_end)
+
+TEST_THAT(commands_come_first)
 {
-    (void)state;
     assert_non_null(strstr(complete(""), "queue\tpods that wait"));
     assert_string_equal(complete("wh"), "why\twhat keeps a pod, and what would help\n"
                                         "when\twhen a pod would start that is not there yet\n:4\n");
     assert_string_equal(complete("nothing"), ":4\n");
 }
 
-static void options_are_the_commands_own(void **state)
+TEST_THAT(options_are_the_commands_own)
 {
-    (void)state;
     assert_string_equal(complete("queue --a"), "--all-namespaces\t\n:4\n");
     assert_string_equal(complete("why x --a"), ":4\n");
     assert_string_equal(complete("queue -n ours --w"), "--watch\t\n:4\n");
 }
 
-static void values_are_those_of_the_option(void **state)
+TEST_THAT(values_are_those_of_the_option)
 {
-    (void)state;
     assert_string_equal(complete("queue -o y"), "yaml\t\n:4\n");
     assert_string_equal(complete("queue --output "), "table\t\nwide\t\njson\t\nyaml\t\n:4\n");
     assert_string_equal(complete("queue -n "), ":4\n");
@@ -53,23 +52,11 @@ static void values_are_those_of_the_option(void **state)
     assert_string_equal(complete("completion "), "bash\t\nzsh\t\n:4\n");
 }
 
-static void odd_lines_complete_to_nothing(void **state)
+TEST_THAT(odd_lines_complete_to_nothing)
 {
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 1 << 16);
     sl_cli_complete(&sl_cli_commands, 0, NULL, &out);
     assert_string_equal(rig_text(&out), ":4\n");
     assert_string_equal(complete("queue --watsh --out"), "--output\t\n:4\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_come_first),
-        cmocka_unit_test(options_are_the_commands_own),
-        cmocka_unit_test(values_are_those_of_the_option),
-        cmocka_unit_test(odd_lines_complete_to_nothing),
-    };
-    return cmocka_run_group_tests(tests, rig_begin, rig_end);
 }

@@ -1,12 +1,6 @@
 /* The command line: what is taken, and what is said of what is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/commands.h"
+#include "unit/test.h"
 
 enum { WORDS_MAX = 16 };
 
@@ -48,9 +42,8 @@ static void assert_refused(const char *line, const char *why)
     }
 }
 
-static void lists_take_kubectls_options(void **state)
+TEST_THAT(lists_take_kubectls_options)
 {
-    (void)state;
     assert_taken("queue -n ours -w -o wide");
     assert_string_equal(parsed.command->name, "queue");
     assert_string_equal(parsed.namespace, "ours");
@@ -64,9 +57,8 @@ static void lists_take_kubectls_options(void **state)
     assert_taken("top -o json --server http://127.0.0.1:1");
 }
 
-static void asks_are_collected(void **state)
+TEST_THAT(asks_are_collected)
 {
-    (void)state;
     assert_taken("when --ask nvidia.com/gpu=1 --ask a=b=2 --timeout 30m");
     assert_int_equal(parsed.n_asks, 2);
     assert_string_equal(parsed.ask[1], "a=b=2");
@@ -77,9 +69,8 @@ static void asks_are_collected(void **state)
     assert_refused("when --ask nvidia.com/gpu=many", "RESOURCE=N");
 }
 
-static void what_is_wrong_is_named(void **state)
+TEST_THAT(what_is_wrong_is_named)
 {
-    (void)state;
     assert_refused("", "kubectl sliced --help");
     assert_refused("que", "unknown command \"que\"; there are queue, why");
     assert_refused("-n ours queue", "the command goes first");
@@ -98,9 +89,8 @@ static void what_is_wrong_is_named(void **state)
     assert_refused("release train --server http://a", "unknown option --server");
 }
 
-static void help_asks_for_nothing_else(void **state)
+TEST_THAT(help_asks_for_nothing_else)
 {
-    (void)state;
     assert_taken("--help");
     assert_taken("help");
     assert_taken("why --help");
@@ -109,7 +99,7 @@ static void help_asks_for_nothing_else(void **state)
 }
 
 /* An option's bits are the commands' places: each help shows what the command is about. */
-static void each_command_has_its_own_options(void **state)
+TEST_THAT(each_command_has_its_own_options)
 {
     static const struct {
         const char *command;
@@ -122,7 +112,6 @@ static void each_command_has_its_own_options(void **state)
         {"simulate", "--order", "--server"},    {"ui", "--open", "--output"},
         {"release", "--dry-run", "--server"},   {"completion", "--help", "--context"},
     };
-    (void)state;
     assert_int_equal(sizeof(rows) / sizeof(rows[0]), sl_cli_commands.n);
     for (unsigned i = 0; i < sl_cli_commands.n; i++) {
         struct sl_buf help;
@@ -136,16 +125,4 @@ static void each_command_has_its_own_options(void **state)
         assert_null(strstr(options, rows[i].has_not));
         sl_buf_free(&help);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_take_kubectls_options),
-        cmocka_unit_test(asks_are_collected),
-        cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(help_asks_for_nothing_else),
-        cmocka_unit_test(each_command_has_its_own_options),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

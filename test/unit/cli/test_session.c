@@ -121,9 +121,10 @@ static int end(void **state)
     "},\"columnDefinitions\":[{\"name\":\"Name\"},{\"name\":\"State\"}],\"rows\":[" rows "]}"
 #define ROW(name, state) "{\"cells\":[\"" name "\",\"" state "\"]}"
 
-static void pages_become_one_table(void **state)
+TEST_FIXTURE(begin, end)
+
+TEST_THAT(pages_become_one_table)
 {
-    (void)state;
     put_answer(200, PATHS "/namespaces/default/queuedpods?continue=a&b",
                TABLE(ROW("second-pod", "Held"), ""));
     put_answer(200, PATHS "/namespaces/default/queuedpods",
@@ -137,17 +138,15 @@ static void pages_become_one_table(void **state)
     assert_null(fake_api_request(g.api, 0)->authorization);
 }
 
-static void names_cannot_leave_their_place_in_the_path(void **state)
+TEST_THAT(names_cannot_leave_their_place_in_the_path)
 {
-    (void)state;
     struct sl_buf path;
     sl_cli_path(&path, "../x", "queuedpods", "a?b/..");
     assert_string_equal(rig_text(&path), PATHS "/namespaces/..%2Fx/queuedpods/a%3Fb%2F..");
 }
 
-static void a_list_without_an_end_is_given_up(void **state)
+TEST_THAT(a_list_without_an_end_is_given_up)
 {
-    (void)state;
     put_answer(200, PATHS "/slicenodes", TABLE("", ",\"continue\":\"x\""));
     assert_int_equal(run("nodes"), SL_CLI_REFUSED);
     assert_says(g.err, "more than 1000 pages");
@@ -159,9 +158,8 @@ static void a_list_without_an_end_is_given_up(void **state)
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" reason "\",\"message\":\"" message \
     "\"}"
 
-static void the_servers_word_is_told_and_what_to_do(void **state)
+TEST_THAT(the_servers_word_is_told_and_what_to_do)
 {
-    (void)state;
     put_answer(403, PATHS "/namespaces/theirs", STATUS("Forbidden", "alice may not\\u001b[2J"));
     assert_int_equal(run("queue -n theirs"), SL_CLI_REFUSED);
     assert_says(g.err, "Error from server (Forbidden): alice may not\\u001b[2J\n");
@@ -190,9 +188,8 @@ static const struct {
      "asked too much"},
 };
 
-static void who_cannot_answer_now_is_told_from_who_refuses(void **state)
+TEST_THAT(who_cannot_answer_now_is_told_from_who_refuses)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(laters) / sizeof(laters[0]); i++) {
         fake_api_clear(g.api);
         put_answer(laters[i].status, PATHS, laters[i].body);
@@ -207,9 +204,8 @@ static void who_cannot_answer_now_is_told_from_who_refuses(void **state)
     assert_says(g.err, "sliced has no startestimates here: it has them with queue.enabled");
 }
 
-static void what_is_missing_is_told_apart(void **state)
+TEST_THAT(what_is_missing_is_told_apart)
 {
-    (void)state;
     put_answer(404, PATHS "/usages", STATUS("NotFound", "the server could not find it"));
     put_answer(200, PATHS, "{\"resources\":[{\"name\":\"queuedpods\"}]}");
     put_answer(404, PATHS "/namespaces", STATUS("NotFound", "\\\"gone\\\" not found"));
@@ -224,9 +220,8 @@ static void what_is_missing_is_told_apart(void **state)
     assert_null(strstr(g.err, "on no node"));
 }
 
-static void a_busy_server_is_asked_again(void **state)
+TEST_THAT(a_busy_server_is_asked_again)
 {
-    (void)state;
     fake_api_add(g.api, (struct fake_answer){.path = PATHS, .status = 429, .times = 1});
     put_answer(200, PATHS, TABLE(ROW("n", "x"), ""));
     assert_int_equal(run("nodes"), SL_CLI_DONE);
@@ -235,13 +230,12 @@ static void a_busy_server_is_asked_again(void **state)
 
 /* ---- answers that are none ---- */
 
-static void what_is_no_json_is_said_to_be_none(void **state)
+TEST_THAT(what_is_no_json_is_said_to_be_none)
 {
     static const char *const bodies[] = {
         "<html>\x1b[2J",     "{\"kind\":\"Table\"",
         "[[[[[[[[",          "\xff\xfe",
         "{\"a\":\"\\u12\"}", "{\"kind\":\"Table\",\"rows\":[],\"columnDefinitions\":[]}x"};
-    (void)state;
     for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
         fake_api_clear(g.api);
         put_answer(200, PATHS, bodies[i]);
@@ -251,20 +245,18 @@ static void what_is_no_json_is_said_to_be_none(void **state)
     }
 }
 
-static void an_answer_that_breaks_off_is_none(void **state)
+TEST_THAT(an_answer_that_breaks_off_is_none)
 {
     static const char body[] = TABLE(ROW("train", "Held"), "");
-    (void)state;
     fake_api_add(g.api, (struct fake_answer){
                             .path = PATHS, .body = body, .cut = true, .cut_at = sizeof(body) - 10});
     assert_int_equal(run("nodes"), SL_CLI_REFUSED);
     assert_string_equal(g.out, "");
 }
 
-static void an_answer_without_an_end_is_given_up(void **state)
+TEST_THAT(an_answer_without_an_end_is_given_up)
 {
     char *body = malloc(HUGE_BYTES);
-    (void)state;
     assert_non_null(body);
     memset(body, ' ', HUGE_BYTES);
     fake_api_add(g.api, (struct fake_answer){.path = PATHS, .body = body, .body_len = HUGE_BYTES});
@@ -274,9 +266,8 @@ static void an_answer_without_an_end_is_given_up(void **state)
     free(body);
 }
 
-static void other_things_than_tables_are_refused(void **state)
+TEST_THAT(other_things_than_tables_are_refused)
 {
-    (void)state;
     put_answer(200, PATHS, "{\"kind\":\"QueuedPodList\",\"items\":[]}");
     assert_int_equal(run("nodes"), SL_CLI_REFUSED);
     assert_says(g.err, "no table");
@@ -290,9 +281,8 @@ static void other_things_than_tables_are_refused(void **state)
 
 #define EVENT(type, row) "{\"type\":\"" type "\",\"object\":" TABLE(row, "") "}\n"
 
-static void a_watch_tells_what_changes_and_lists_anew_what_it_lost(void **state)
+TEST_THAT(a_watch_tells_what_changes_and_lists_anew_what_it_lost)
 {
-    (void)state;
     put_answer(200, PATHS "/slicenodes?watch=true&resourceVersion=7",
                EVENT("MODIFIED", ROW("one", "b")) "\n" EVENT("BOOKMARK", "{\"cells\":[]}")
                    EVENT("DELETED",
@@ -312,9 +302,8 @@ static void a_watch_tells_what_changes_and_lists_anew_what_it_lost(void **state)
     assert_says(g.err, "enough\\u0007");
 }
 
-static void a_watch_prints_objects_one_by_one(void **state)
+TEST_THAT(a_watch_prints_objects_one_by_one)
 {
-    (void)state;
     fake_api_add(g.api,
                  (struct fake_answer){.path = PATHS "/namespaces/default/queuedpods?fieldSelector="
                                                     "metadata.name=train&watch=true",
@@ -348,9 +337,8 @@ static int run_when(const char *text)
 
 #define STARTED "{\"status\":{\"startsInSeconds\":60,\"estimateKind\":\"estimate\"}}"
 
-static void a_pod_of_options_is_asked_about(void **state)
+TEST_THAT(a_pod_of_options_is_asked_about)
 {
-    (void)state;
     put_answer(201, PATHS "/namespaces/ours/startestimates", STARTED);
     assert_int_equal(run("when -n ours --ask nvidia.com/mig-1g.6gb=2 --timeout 30m"), SL_CLI_DONE);
     const struct sl_value *sent = rig_value(fake_api_request(g.api, 0)->body);
@@ -364,9 +352,8 @@ static void a_pod_of_options_is_asked_about(void **state)
     assert_says(g.out, "Start-In:   1m");
 }
 
-static void a_pod_of_a_file_is_asked_about_in_its_namespace(void **state)
+TEST_THAT(a_pod_of_a_file_is_asked_about_in_its_namespace)
 {
-    (void)state;
     put_answer(201, PATHS "/namespaces/team-a/startestimates", STARTED);
     assert_int_equal(run_when("apiVersion: v1\nkind: Pod\nmetadata: {name: x, namespace: team-a}\n"
                               "spec:\n  containers:\n  - name: main\n    resources: {limits: "
@@ -376,9 +363,8 @@ static void a_pod_of_a_file_is_asked_about_in_its_namespace(void **state)
     assert_true(sl_str_eq(sl_value_text(sent, "spec.pod.metadata.name"), SL_STR("x")));
 }
 
-static void files_that_are_no_pod_are_named(void **state)
+TEST_THAT(files_that_are_no_pod_are_named)
 {
-    (void)state;
     assert_int_equal(run_when("kind: Job\n"), SL_CLI_WRONG);
     assert_says(g.err, "kind is \"Job\", expected Pod");
     assert_int_equal(run_when("a: [\n"), SL_CLI_WRONG);
@@ -394,9 +380,8 @@ static void files_that_are_no_pod_are_named(void **state)
     assert_int_equal(fake_api_requests(g.api), 0);
 }
 
-static void no_start_has_a_status_of_its_own(void **state)
+TEST_THAT(no_start_has_a_status_of_its_own)
 {
-    (void)state;
     put_answer(201, PATHS, "{\"status\":{\"startsInSeconds\":null,\"message\":\"never\"}}");
     assert_int_equal(run("when --ask a/b=1"), SL_CLI_NEVER);
     assert_says(g.out, "Start-In:   unknown");
@@ -406,12 +391,11 @@ static void no_start_has_a_status_of_its_own(void **state)
 
 /* ---- completion ---- */
 
-static void names_of_the_server_complete_words(void **state)
+TEST_THAT(names_of_the_server_complete_words)
 {
     char text[256];
     char *words[] = {(char[]){"why"}, (char[]){"--server"}, text, (char[]){"tr"}};
     struct sl_buf out;
-    (void)state;
     put_answer(200, PATHS "/namespaces/default/queuedpods",
                TABLE(ROW("train-1", "") "," ROW("other", "") "," ROW("tr$(rm)\\n", ""), ""));
     put_answer(200, PATHS "/namespaces/default/runningpods", TABLE(ROW("train-2", ""), ""));
@@ -419,31 +403,4 @@ static void names_of_the_server_complete_words(void **state)
     sl_buf_init(&out, 1 << 16);
     sl_cli_complete(&sl_cli_commands, 4, words, &out);
     assert_string_equal(rig_text(&out), "train-1\t\ntrain-2\t\n:4\n");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(pages_become_one_table),
-        TEST(names_cannot_leave_their_place_in_the_path),
-        TEST(a_list_without_an_end_is_given_up),
-        TEST(the_servers_word_is_told_and_what_to_do),
-        TEST(who_cannot_answer_now_is_told_from_who_refuses),
-        TEST(what_is_missing_is_told_apart),
-        TEST(a_busy_server_is_asked_again),
-        TEST(what_is_no_json_is_said_to_be_none),
-        TEST(an_answer_that_breaks_off_is_none),
-        TEST(an_answer_without_an_end_is_given_up),
-        TEST(other_things_than_tables_are_refused),
-        TEST(a_watch_tells_what_changes_and_lists_anew_what_it_lost),
-        TEST(a_watch_prints_objects_one_by_one),
-        TEST(a_pod_of_options_is_asked_about),
-        TEST(a_pod_of_a_file_is_asked_about_in_its_namespace),
-        TEST(files_that_are_no_pod_are_named),
-        TEST(no_start_has_a_status_of_its_own),
-        TEST(names_of_the_server_complete_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

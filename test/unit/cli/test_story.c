@@ -22,17 +22,17 @@ static const char *story(const char *status)
     return rig_text(&out);
 }
 
-static void cells_stand_below_each_other_and_empty_ones_nowhere(void **state)
+TEST_PROGRAM(rig_begin, rig_end)
+
+TEST_THAT(cells_stand_below_each_other_and_empty_ones_nowhere)
 {
-    (void)state;
     assert_string_equal(story("{}"), "Namespace:  ours\n"
                                      "Name:       train\n"
                                      "Message:    held: \\u001b[1m\n");
 }
 
-static void nodes_are_told_by_reason_those_of_most_first(void **state)
+TEST_THAT(nodes_are_told_by_reason_those_of_most_first)
 {
-    (void)state;
     assert_string_equal(
         story("{\"remedy\":\"a shorter timeout\",\"nodes\":{\"nodes\":16,\"fit\":0,\"reasons\":["
               "{\"reason\":\"Insufficient\",\"nodes\":3,\"never\":false,\"nearest\":\"8 asked\","
@@ -58,9 +58,8 @@ static void nodes_are_told_by_reason_those_of_most_first(void **state)
         "  - wait\n");
 }
 
-static void nodes_that_the_pod_excludes_are_not_counted(void **state)
+TEST_THAT(nodes_that_the_pod_excludes_are_not_counted)
 {
-    (void)state;
     assert_string_equal(story("{\"nodes\":{\"nodes\":5,\"excluded\":4,\"fit\":0,\"reasons\":[],"
                               "\"uncut\":[{\"text\":\"node-7 cannot be cut: \\u001b\"}]}}"),
                         "Namespace:  ours\n"
@@ -71,9 +70,8 @@ static void nodes_that_the_pod_excludes_are_not_counted(void **state)
                         "node-7 cannot be cut: \\u001b.\n");
 }
 
-static void odd_stories_are_told_as_far_as_they_go(void **state)
+TEST_THAT(odd_stories_are_told_as_far_as_they_go)
 {
-    (void)state;
     rig_assert_tame(
         story("{\"remedy\":\"\\u001b[2J\\n\",\"nodes\":{\"reasons\":[{},{},7,{\"nodes\":"
               "\"x\"},{\"nodes\":9223372036854775807},{\"nodes\":-1}]}}"));
@@ -83,7 +81,7 @@ static void odd_stories_are_told_as_far_as_they_go(void **state)
     rig_assert_tame(story("{\"nodes\":{\"excluded\":-9223372036854775807,\"uncut\":7}}"));
 }
 
-static void no_story_without_a_row(void **state)
+TEST_THAT(no_story_without_a_row)
 {
     static const char *const texts[] = {
         "{}", "[]", "{\"kind\":\"Table\",\"rows\":[],\"columnDefinitions\":[]}",
@@ -91,7 +89,6 @@ static void no_story_without_a_row(void **state)
         "{\"kind\":\"QueuedPod\",\"rows\":[{\"cells\":[]}],\"columnDefinitions\":[]}"};
     struct sl_error err = {.code = SL_ERR_NONE};
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 1 << 16);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         assert_int_equal(sl_cli_story(rig_value(texts[i]), &out, &err), -1);
@@ -109,9 +106,8 @@ static const char *start(const char *status, int expected)
     return rig_text(&out);
 }
 
-static void a_start_is_told_with_its_price(void **state)
+TEST_THAT(a_start_is_told_with_its_price)
 {
-    (void)state;
     assert_string_equal(
         start(
             "{\"position\":3,\"ahead\":1,\"startsInSeconds\":250,\"estimatedStart\":"
@@ -128,9 +124,8 @@ static void a_start_is_told_with_its_price(void **state)
         "Delays:     2 pods that wait now would start later\n");
 }
 
-static void a_start_at_once_and_none_at_all(void **state)
+TEST_THAT(a_start_at_once_and_none_at_all)
 {
-    (void)state;
     const char *now =
         start("{\"startsInSeconds\":0,\"estimateKind\":\"now\",\"node\":\"gpu-1\"}", SL_CLI_DONE);
     assert_non_null(strstr(now, "Start-In:   now\n"));
@@ -140,18 +135,4 @@ static void a_start_at_once_and_none_at_all(void **state)
     rig_assert_tame(
         start("{\"startsInSeconds\":9223372036854775807,\"message\":\"\\u001b\"}", SL_CLI_DONE));
     rig_assert_tame(start("7", SL_CLI_NEVER));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cells_stand_below_each_other_and_empty_ones_nowhere),
-        cmocka_unit_test(nodes_are_told_by_reason_those_of_most_first),
-        cmocka_unit_test(nodes_that_the_pod_excludes_are_not_counted),
-        cmocka_unit_test(odd_stories_are_told_as_far_as_they_go),
-        cmocka_unit_test(no_story_without_a_row),
-        cmocka_unit_test(a_start_is_told_with_its_price),
-        cmocka_unit_test(a_start_at_once_and_none_at_all),
-    };
-    return cmocka_run_group_tests(tests, rig_begin, rig_end);
 }

@@ -27,9 +27,10 @@ static const char rows[] =
     "{\"cells\":[\"train-1\",\"8h\",\"held\"],\"object\":{\"metadata\":{\"namespace\":\"a\"}}},"
     "{\"cells\":[\"x\",null,12],\"object\":{\"metadata\":{\"namespace\":\"team\"}}}]}";
 
-static void heads_are_upper_and_columns_of_priority_are_for_wide(void **state)
+TEST_PROGRAM(rig_begin, rig_end)
+
+TEST_THAT(heads_are_upper_and_columns_of_priority_are_for_wide)
 {
-    (void)state;
     assert_string_equal(shown(rows, false, false), "NAME      START-IN\n"
                                                    "train-1   8h\n"
                                                    "x         -\n");
@@ -38,17 +39,15 @@ static void heads_are_upper_and_columns_of_priority_are_for_wide(void **state)
                                                   "x         -          12\n");
 }
 
-static void namespaces_stand_first_where_there_are_several(void **state)
+TEST_THAT(namespaces_stand_first_where_there_are_several)
 {
-    (void)state;
     assert_string_equal(shown(rows, false, true), "NAMESPACE   NAME      START-IN\n"
                                                   "a           train-1   8h\n"
                                                   "team        x         -\n");
 }
 
-static void rows_of_other_lengths_do_not_shift_the_others(void **state)
+TEST_THAT(rows_of_other_lengths_do_not_shift_the_others)
 {
-    (void)state;
     assert_string_equal(
         shown("{\"kind\":\"Table\"," COLUMNS ",\"rows\":[{\"cells\":[\"a\"]},"
               "{\"cells\":[\"b\",true,1,2,3,4]},{\"cells\":[]},{},{\"cells\":[{},[1]]},"
@@ -57,9 +56,8 @@ static void rows_of_other_lengths_do_not_shift_the_others(void **state)
         "NAME   START-IN\na      -\nb      true\n-      -\nc      d\n");
 }
 
-static void nothing_hostile_reaches_the_terminal(void **state)
+TEST_THAT(nothing_hostile_reaches_the_terminal)
 {
-    (void)state;
     const char *text =
         shown("{\"kind\":\"Table\",\"columnDefinitions\":[{\"name\":\"\\u001b[2J\"}],"
               "\"rows\":[{\"cells\":[\"a\\nb\\u001b]0;x\\u0007\\u202e\\u009b\"],"
@@ -79,11 +77,10 @@ static void assert_no_table(const char *json, const char *why)
     sl_cli_table_free(&table);
 }
 
-static void what_is_no_table_is_said_to_be_none(void **state)
+TEST_THAT(what_is_no_table_is_said_to_be_none)
 {
     char many[2048];
     size_t at = 0;
-    (void)state;
     assert_no_table("{}", "no table");
     assert_no_table("[]", "no table");
     assert_no_table("{\"kind\":\"QueuedPodList\",\"items\":[]}", "no table");
@@ -100,12 +97,11 @@ static void what_is_no_table_is_said_to_be_none(void **state)
     assert_no_table(many, "more than");
 }
 
-static void rows_of_a_watch_go_below_the_head(void **state)
+TEST_THAT(rows_of_a_watch_go_below_the_head)
 {
     struct sl_cli_table table;
     struct sl_error err = {.code = SL_ERR_NONE};
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 1 << 16);
     sl_cli_table_init(&table, false, false);
     assert_int_equal(sl_cli_table_add(&table, rig_value(rows), &err), 0);
@@ -120,17 +116,4 @@ static void rows_of_a_watch_go_below_the_head(void **state)
     sl_cli_table_write(&table, &out);
     assert_string_equal(rig_text(&out), "y         5m\n");
     sl_cli_table_free(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heads_are_upper_and_columns_of_priority_are_for_wide),
-        cmocka_unit_test(namespaces_stand_first_where_there_are_several),
-        cmocka_unit_test(rows_of_other_lengths_do_not_shift_the_others),
-        cmocka_unit_test(nothing_hostile_reaches_the_terminal),
-        cmocka_unit_test(what_is_no_table_is_said_to_be_none),
-        cmocka_unit_test(rows_of_a_watch_go_below_the_head),
-    };
-    return cmocka_run_group_tests(tests, rig_begin, rig_end);
 }

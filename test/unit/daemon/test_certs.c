@@ -1,10 +1,5 @@
 /* The command line of "sliced certs". */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +19,7 @@ static int parse(const char *const *words, struct sl_certs_options *out, struct 
     return sl_certs_options_parse(argc, argv, out, err);
 }
 
-static void a_wrong_line_is_told(void **state)
+TEST_THAT(a_wrong_line_is_told)
 {
     static const struct {
         const char *words[WORDS_MAX];
@@ -39,7 +34,6 @@ static void a_wrong_line_is_told(void **state)
         {{"x", NULL}, "x: expected an option"},
         {{"--tls=x", NULL}, "unknown option --tls"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_certs_options options;
         struct sl_error err = {.code = SL_ERR_NONE};
@@ -48,10 +42,4 @@ static void a_wrong_line_is_told(void **state)
             fail_msg("\"%s\" and not \"%s\"", err.message, cases[i].text);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_wrong_line_is_told)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The command line of "sliced release", and what it says at the end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -27,14 +23,13 @@ static int parse(const char *const *words, struct sl_release_options *out, struc
     return sl_release_options_parse(argc, argv, out, err);
 }
 
-static void all_or_one_pod_is_asked_for(void **state)
+TEST_THAT(all_or_one_pod_is_asked_for)
 {
     static const char *const all[] = {"--all", "--namespace=x", "--dry-run", "--kubeconfig", "/k",
                                       NULL};
     static const char *const one[] = {"x/a", NULL};
     struct sl_release_options options;
     struct sl_error err;
-    (void)state;
     assert_int_equal(parse(all, &options, &err), 0);
     assert_true(options.all && options.dry_run);
     assert_string_equal(options.namespace, "x");
@@ -46,7 +41,7 @@ static void all_or_one_pod_is_asked_for(void **state)
     assert_false(options.all);
 }
 
-static void a_wrong_line_is_told(void **state)
+TEST_THAT(a_wrong_line_is_told)
 {
     static const struct {
         const char *words[WORDS_MAX];
@@ -64,7 +59,6 @@ static void a_wrong_line_is_told(void **state)
         {{"--all", "--context", NULL}, "--context needs a value: --context NAME"},
         {{"--everything", NULL}, "unknown option --everything"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_release_options options;
         struct sl_error err = {.code = SL_ERR_NONE};
@@ -75,12 +69,11 @@ static void a_wrong_line_is_told(void **state)
     }
 }
 
-static void help_needs_nothing_else(void **state)
+TEST_THAT(help_needs_nothing_else)
 {
     static const char *const words[] = {"-h", NULL};
     struct sl_release_options options;
     struct sl_buf out;
-    (void)state;
     assert_int_equal(parse(words, &options, NULL), 0);
     assert_true(options.help);
     sl_buf_init(&out, 1 << 16);
@@ -90,7 +83,7 @@ static void help_needs_nothing_else(void **state)
     sl_buf_free(&out);
 }
 
-static void the_summary_says_whether_gates_are_left(void **state)
+TEST_THAT(the_summary_says_whether_gates_are_left)
 {
     static const struct {
         struct sl_release_all_counts counts;
@@ -109,7 +102,6 @@ static void the_summary_says_whether_gates_are_left(void **state)
          1,
          "0 pods looked at, 0 gates opened\nthere is no such pod\n"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_buf out;
         sl_buf_init(&out, 1 << 12);
@@ -119,15 +111,4 @@ static void the_summary_says_whether_gates_are_left(void **state)
         assert_string_equal(out.data, cases[i].text);
         sl_buf_free(&out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_or_one_pod_is_asked_for),
-        cmocka_unit_test(a_wrong_line_is_told),
-        cmocka_unit_test(help_needs_nothing_else),
-        cmocka_unit_test(the_summary_says_whether_gates_are_left),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

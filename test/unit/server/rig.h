@@ -2,16 +2,11 @@
 #ifndef SLICED_TEST_SERVER_RIG_H
 #define SLICED_TEST_SERVER_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "cluster/store.h"
 #include "codec/object.h"
+#include "unit/test.h"
 #include "util/buf.h"
 
 static const struct sl_store_limits rig_limits = {

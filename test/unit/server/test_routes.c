@@ -27,7 +27,7 @@ static unsigned code_of(bool embedded, const char *method, const char *path, enu
     return sl_route_takes(route, method) ? 200 : 405;
 }
 
-static void routes_are_found_by_path_and_method(void **state)
+TEST_THAT(routes_are_found_by_path_and_method)
 {
     static const struct {
         const char *method;
@@ -56,7 +56,6 @@ static void routes_are_found_by_path_and_method(void **state)
         {"POST", "/admission/assign/sliced-scheduler", 200, SL_CLASS_ADMISSION},
         {"GET", "/nothing", 404, SL_CLASS_OTHER},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         enum sl_class class = SL_CLASS_COUNT;
         assert_int_equal(code_of(true, rows[i].method, rows[i].path, &class), rows[i].code);
@@ -66,29 +65,25 @@ static void routes_are_found_by_path_and_method(void **state)
     }
 }
 
-static void routes_of_the_embedded_cluster_are_there_in_that_mode_only(void **state)
+TEST_THAT(routes_of_the_embedded_cluster_are_there_in_that_mode_only)
 {
     enum sl_class class;
-    (void)state;
 
     assert_int_equal(code_of(true, "DELETE", "/api/v1/embedded/pods/a/b", &class), 200);
     assert_int_equal(code_of(false, "DELETE", "/api/v1/embedded/pods/a/b", &class), 404);
     assert_int_equal(code_of(false, "GET", "/api/v1/state", &class), 200);
 }
 
-static void a_route_names_the_methods_that_it_takes(void **state)
+TEST_THAT(a_route_names_the_methods_that_it_takes)
 {
-    (void)state;
-
     assert_string_equal(sl_route_allow(find(true, "/healthz")), "GET, HEAD");
     assert_string_equal(sl_route_allow(find(true, "/scheduler/bind")), "POST");
 }
 
-static void the_list_shows_what_this_process_serves(void **state)
+TEST_THAT(the_list_shows_what_this_process_serves)
 {
     const struct sl_route_scope scope = {defaults(), SL_FOR_ALL, false};
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 1 << 14);
 
     sl_route_list(&sl_service.routes, &scope, &out);
@@ -96,15 +91,4 @@ static void the_list_shows_what_this_process_serves(void **state)
     assert_non_null(strstr(rig_text(&out), "POST   /scheduler/bind "));
     assert_null(strstr(rig_text(&out), "embedded"));
     sl_buf_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(routes_are_found_by_path_and_method),
-        cmocka_unit_test(routes_of_the_embedded_cluster_are_there_in_that_mode_only),
-        cmocka_unit_test(a_route_names_the_methods_that_it_takes),
-        cmocka_unit_test(the_list_shows_what_this_process_serves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* What comes before room, and in which order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sliced/candidate.h"
+#include "unit/test.h"
 
 static const struct sl_ask gpu = {.n = 1, .item = {{.resource = "nvidia.com/gpu", .count = 1}}};
 static const struct sl_ask nothing = {.n = 0};
@@ -18,10 +12,9 @@ static enum sl_candidacy judge(struct sl_candidate candidate, enum sl_reason *re
     return sl_candidate_judge(&candidate, reason);
 }
 
-static void a_pod_that_stands_may_stay_and_go_nowhere_else(void **state)
+TEST_THAT(a_pod_that_stands_may_stay_and_go_nowhere_else)
 {
     enum sl_reason reason;
-    (void)state;
     assert_int_equal(
         judge((struct sl_candidate){.ask = &gpu, .stands = true, .here = true}, &reason),
         SL_CANDIDATE_PASSES);
@@ -32,33 +25,21 @@ static void a_pod_that_stands_may_stay_and_go_nowhere_else(void **state)
                      SL_CANDIDATE_REFUSED);
 }
 
-static void a_pod_without_an_ask_goes_anywhere(void **state)
+TEST_THAT(a_pod_without_an_ask_goes_anywhere)
 {
     enum sl_reason reason;
-    (void)state;
     assert_int_equal(judge((struct sl_candidate){.ask = &nothing}, &reason), SL_CANDIDATE_PASSES);
     assert_int_equal(judge((struct sl_candidate){.ask = &malformed}, &reason),
                      SL_CANDIDATE_REFUSED);
 }
 
-static void others_need_a_known_node_and_room(void **state)
+TEST_THAT(others_need_a_known_node_and_room)
 {
     static const struct sl_view view = {.node = NULL};
     enum sl_reason reason;
-    (void)state;
     assert_int_equal(judge((struct sl_candidate){.ask = &gpu}, &reason), SL_CANDIDATE_REFUSED);
     assert_int_equal(reason, SL_REASON_UNKNOWN_NODE);
     assert_int_equal(judge((struct sl_candidate){.ask = &gpu, .view = &view}, &reason),
                      SL_CANDIDATE_IF_ROOM);
     assert_int_equal(reason, SL_REASON_FITS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_that_stands_may_stay_and_go_nowhere_else),
-        cmocka_unit_test(a_pod_without_an_ask_goes_anywhere),
-        cmocka_unit_test(others_need_a_known_node_and_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

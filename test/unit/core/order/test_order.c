@@ -1,12 +1,6 @@
 /* The orders of waiting pods. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "core/order/order.h"
+#include "unit/test.h"
 
 static const int64_t s = 1000000; /* in microseconds */
 
@@ -34,9 +28,8 @@ static bool before(enum sl_order_kind kind, struct sl_order_item a, struct sl_or
     return sl_order_compare(&config, &a, &b, now_us) < 0;
 }
 
-static void every_order_is_found_by_its_name(void **state)
+TEST_THAT(every_order_is_found_by_its_name)
 {
-    (void)state;
     for (unsigned i = 0; i < SL_ORDER_KINDS; i++) {
         enum sl_order_kind kind = SL_ORDER_KINDS;
         assert_true(sl_order_parse(sl_str_of(sl_order_name((enum sl_order_kind)i)), &kind));
@@ -48,25 +41,22 @@ static void every_order_is_found_by_its_name(void **state)
     assert_int_equal(kind, SL_ORDER_P);
 }
 
-static void only_hrrn_changes_with_time(void **state)
+TEST_THAT(only_hrrn_changes_with_time)
 {
-    (void)state;
     for (unsigned i = 0; i < SL_ORDER_KINDS; i++) {
         assert_int_equal(sl_order_is_static((enum sl_order_kind)i), i != SL_ORDER_HRRN);
     }
 }
 
-static void fifo_goes_by_priority_then_submission(void **state)
+TEST_THAT(fifo_goes_by_priority_then_submission)
 {
-    (void)state;
     assert_true(before(SL_ORDER_FIFO, item(5, 9 * s, 20, "b"), item(4, 1 * s, 10, "a"), 0));
     assert_true(before(SL_ORDER_FIFO, item(4, 9 * s, 10, "b"), item(4, 1 * s, 20, "a"), 0));
     assert_true(before(SL_ORDER_FIFO, item(-1, 1, 10, "b"), item(INT32_MIN, 1, 1, "a"), 0));
 }
 
-static void shortest_first_goes_by_priority_then_timeout(void **state)
+TEST_THAT(shortest_first_goes_by_priority_then_timeout)
 {
-    (void)state;
     const enum sl_order_kind kinds[] = {SL_ORDER_SJF, SL_ORDER_BOUNDED};
     for (size_t i = 0; i < 2; i++) {
         assert_true(before(kinds[i], item(1, 9 * s, 20, "b"), item(0, 1 * s, 10, "a"), 0));
@@ -74,18 +64,16 @@ static void shortest_first_goes_by_priority_then_timeout(void **state)
     }
 }
 
-static void p_weighs_timeout_and_submission_alike_by_default(void **state)
+TEST_THAT(p_weighs_timeout_and_submission_alike_by_default)
 {
-    (void)state;
     /* 10 s of timeout outweigh 9 s of submission, not 11. */
     assert_true(before(SL_ORDER_P, item(0, 10 * s, 9 * s, "b"), item(0, 20 * s, 0, "a"), 0));
     assert_true(before(SL_ORDER_P, item(0, 20 * s, 0, "b"), item(0, 10 * s, 11 * s, "a"), 0));
     assert_true(before(SL_ORDER_P, item(1, 604800 * s, 9 * s, "b"), item(0, s, 0, "a"), 0));
 }
 
-static void p_takes_the_weights_of_the_pod_where_it_has_some(void **state)
+TEST_THAT(p_takes_the_weights_of_the_pod_where_it_has_some)
 {
-    (void)state;
     const struct sl_order_weights patient = {.alpha = 0, .beta = SL_ORDER_ONE, .gamma = 0};
     const struct sl_order_config config = config_of(SL_ORDER_P);
     struct sl_order_item a = item(0, 20 * s, 50 * s, "a"); /* P = -70 */
@@ -95,9 +83,8 @@ static void p_takes_the_weights_of_the_pod_where_it_has_some(void **state)
     assert_true(sl_order_compare(&config, &a, &b, 0) < 0);
 }
 
-static void p_is_exact_where_64_bits_would_overflow(void **state)
+TEST_THAT(p_is_exact_where_64_bits_would_overflow)
 {
-    (void)state;
     const int64_t timeout = INT64_C(2147483648) * s;
     const int64_t submit = (INT64_C(1) << 58) - 2;
     struct sl_order_config config = config_of(SL_ORDER_P);
@@ -114,9 +101,8 @@ static void p_is_exact_where_64_bits_would_overflow(void **state)
     assert_true(sl_order_compare(&config, &a, &b, 0) < 0);
 }
 
-static void hrrn_puts_who_waited_long_for_its_length_first(void **state)
+TEST_THAT(hrrn_puts_who_waited_long_for_its_length_first)
 {
-    (void)state;
     const struct sl_order_item shorter = item(0, 10 * s, 100 * s, "s");
     const struct sl_order_item longer = item(0, 100 * s, 0, "l");
     /* At 101 s the ratios of wait to timeout are 0.1 and 1.01, at 200 s 10 and 2. */
@@ -125,18 +111,16 @@ static void hrrn_puts_who_waited_long_for_its_length_first(void **state)
     assert_true(before(SL_ORDER_HRRN, item(1, 100 * s, 199 * s, "x"), shorter, 200 * s));
 }
 
-static void hrrn_bears_a_clock_behind_and_no_timeout(void **state)
+TEST_THAT(hrrn_bears_a_clock_behind_and_no_timeout)
 {
-    (void)state;
     const struct sl_order_item a = item(0, 0, 50 * s, "a");
     const struct sl_order_item b = item(0, 10 * s, 60 * s, "b");
     assert_true(before(SL_ORDER_HRRN, a, b, 40 * s)); /* nobody has waited: by submission */
     assert_true(before(SL_ORDER_HRRN, a, b, 70 * s));
 }
 
-static void equal_pods_go_by_submission_then_uid(void **state)
+TEST_THAT(equal_pods_go_by_submission_then_uid)
 {
-    (void)state;
     for (unsigned i = 0; i < SL_ORDER_KINDS; i++) {
         const enum sl_order_kind kind = (enum sl_order_kind)i;
         const struct sl_order_config config = config_of(kind);
@@ -154,9 +138,8 @@ static uint32_t next_random(uint32_t *seed)
     return *seed >> 8;
 }
 
-static void every_order_is_total(void **state)
+TEST_THAT(every_order_is_total)
 {
-    (void)state;
     uint32_t seed = 7;
     static const char *const uids[] = {"a", "b", "c", "d"};
     for (unsigned round = 0; round < 20000; round++) {
@@ -179,9 +162,8 @@ static void every_order_is_total(void **state)
     }
 }
 
-static void weights_are_read_as_people_write_them(void **state)
+TEST_THAT(weights_are_read_as_people_write_them)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t value; /* -1: refused */
@@ -210,9 +192,8 @@ static void assert_amount(struct sl_order_amount amount, const char *text)
     assert_string_equal(out, text);
 }
 
-static void an_amount_is_printed_without_zeros_that_say_nothing(void **state)
+TEST_THAT(an_amount_is_printed_without_zeros_that_say_nothing)
 {
-    (void)state;
     assert_amount(((struct sl_order_amount){0, 0}), "0");
     assert_amount(((struct sl_order_amount){10, 0}), "10");
     assert_amount(((struct sl_order_amount){3, 500000}), "3.5");
@@ -223,9 +204,8 @@ static void an_amount_is_printed_without_zeros_that_say_nothing(void **state)
     assert_amount(((struct sl_order_amount){INT64_MIN, 0}), "-9223372036854775808");
 }
 
-static void an_explanation_has_p_and_its_parts(void **state)
+TEST_THAT(an_explanation_has_p_and_its_parts)
 {
-    (void)state;
     struct sl_order_config config = config_of(SL_ORDER_P);
     config.weights = (struct sl_order_weights){.alpha = 2000000, .beta = 500000, .gamma = 250001};
     const struct sl_order_item pod = item(-3, 3601 * s + 500000, 10 * s, "a");
@@ -237,9 +217,8 @@ static void an_explanation_has_p_and_its_parts(void **state)
     assert_amount(parts.p, "-1809.25001");
 }
 
-static void an_explanation_of_the_largest_values_is_right(void **state)
+TEST_THAT(an_explanation_of_the_largest_values_is_right)
 {
-    (void)state;
     struct sl_order_config config = config_of(SL_ORDER_P);
     config.weights =
         (struct sl_order_weights){SL_ORDER_ALPHA_MAX, SL_ORDER_WEIGHT_MAX, SL_ORDER_WEIGHT_MAX};
@@ -253,9 +232,8 @@ static void an_explanation_of_the_largest_values_is_right(void **state)
     assert_amount(parts.p, "1744451215552000001");
 }
 
-static void amounts_are_printed_without_idle_zeros(void **state)
+TEST_THAT(amounts_are_printed_without_idle_zeros)
 {
-    (void)state;
     assert_amount((struct sl_order_amount){0, 0}, "0");
     assert_amount((struct sl_order_amount){-1, 999999}, "-0.000001");
     assert_amount((struct sl_order_amount){-3601, 750000}, "-3600.25");
@@ -263,39 +241,14 @@ static void amounts_are_printed_without_idle_zeros(void **state)
     assert_amount((struct sl_order_amount){INT64_MIN, 0}, "-9223372036854775808");
 }
 
-static void uids_are_compared_as_far_as_they_go(void **state)
+TEST_THAT(uids_are_compared_as_far_as_they_go)
 {
     const struct sl_order_config config = {.kind = SL_ORDER_FIFO};
     const struct sl_order_item ab = {.uid = {"abz", 2}}; /* "ab" of a longer text */
     const struct sl_order_item abc = {.uid = {"abc", 3}};
     const struct sl_order_item none = {.uid = {NULL, 0}};
-    (void)state;
     assert_true(sl_order_compare(&config, &ab, &abc, 0) < 0);
     assert_true(sl_order_compare(&config, &abc, &ab, 0) > 0);
     assert_true(sl_order_compare(&config, &none, &ab, 0) < 0);
     assert_int_equal(sl_order_compare(&config, &ab, &ab, 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_order_is_found_by_its_name),
-        cmocka_unit_test(only_hrrn_changes_with_time),
-        cmocka_unit_test(fifo_goes_by_priority_then_submission),
-        cmocka_unit_test(shortest_first_goes_by_priority_then_timeout),
-        cmocka_unit_test(p_weighs_timeout_and_submission_alike_by_default),
-        cmocka_unit_test(p_takes_the_weights_of_the_pod_where_it_has_some),
-        cmocka_unit_test(p_is_exact_where_64_bits_would_overflow),
-        cmocka_unit_test(hrrn_puts_who_waited_long_for_its_length_first),
-        cmocka_unit_test(hrrn_bears_a_clock_behind_and_no_timeout),
-        cmocka_unit_test(equal_pods_go_by_submission_then_uid),
-        cmocka_unit_test(every_order_is_total),
-        cmocka_unit_test(weights_are_read_as_people_write_them),
-        cmocka_unit_test(an_amount_is_printed_without_zeros_that_say_nothing),
-        cmocka_unit_test(an_explanation_has_p_and_its_parts),
-        cmocka_unit_test(an_explanation_of_the_largest_values_is_right),
-        cmocka_unit_test(amounts_are_printed_without_idle_zeros),
-        cmocka_unit_test(uids_are_compared_as_far_as_they_go),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* The window of releases against a scheduler that is played: one pod after another, each after a
  * delay that every pod has. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "sliced/pace.h"
+#include "unit/test.h"
 
 enum { PODS = 4000, OUT_MAX = 1024 };
 
@@ -61,7 +56,7 @@ static struct outcome play(const struct played *played)
     return outcome;
 }
 
-static void the_scheduler_is_kept_busy_and_few_wait_in_it(void **state)
+TEST_THAT(the_scheduler_is_kept_busy_and_few_wait_in_it)
 {
     static const struct played cases[] = {
         {5000, 30000, 256},  /* 200 a second */
@@ -69,7 +64,6 @@ static void the_scheduler_is_kept_busy_and_few_wait_in_it(void **state)
         {1500, 100000, 256}, /* far away */
         {20000, 5000, 256},  /* slow */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct outcome outcome = play(&cases[i]);
         const double most = 1e6 / (double)cases[i].service_us;
@@ -78,17 +72,15 @@ static void the_scheduler_is_kept_busy_and_few_wait_in_it(void **state)
     }
 }
 
-static void the_window_never_passes_its_maximum(void **state)
+TEST_THAT(the_window_never_passes_its_maximum)
 {
     static const struct played played = {100, 1000000, 64};
-    (void)state;
     assert_in_range(play(&played).window, 42, 64);
 }
 
-static void a_expire_halves_it_down_to_a_minimum(void **state)
+TEST_THAT(a_expire_halves_it_down_to_a_minimum)
 {
     struct sl_pace pace;
-    (void)state;
     sl_pace_init(&pace, 256);
     assert_int_equal(sl_pace_window(&pace), SL_PACE_FIRST);
     sl_pace_expiry(&pace);
@@ -98,10 +90,9 @@ static void a_expire_halves_it_down_to_a_minimum(void **state)
     assert_int_equal(sl_pace_window(&pace), 3);
 }
 
-static void it_grows_only_while_it_is_in_the_way(void **state)
+TEST_THAT(it_grows_only_while_it_is_in_the_way)
 {
     struct sl_pace pace;
-    (void)state;
     sl_pace_init(&pace, 256);
     for (int i = 0; i < 100; i++) {
         sl_pace_bound(&pace, 50000, false, INT64_C(50000) * i);
@@ -115,11 +106,10 @@ static void it_grows_only_while_it_is_in_the_way(void **state)
     assert_int_equal(sl_pace_window(&pace), SL_PACE_FIRST + SL_PACE_FIRST / 2);
 }
 
-static void a_larger_window_that_brings_nothing_is_left_again(void **state)
+TEST_THAT(a_larger_window_that_brings_nothing_is_left_again)
 {
     struct sl_pace pace;
     int64_t now_us = 0;
-    (void)state;
     sl_pace_init(&pace, 256);
     for (int i = 0; i < 500; i++) {
         now_us += 5000;
@@ -129,10 +119,9 @@ static void a_larger_window_that_brings_nothing_is_left_again(void **state)
     assert_true(sl_pace_window(&pace) <= 24);
 }
 
-static void window_after_an_expiry_settles_before_it_is_judged(void **state)
+TEST_THAT(window_after_an_expiry_settles_before_it_is_judged)
 {
     struct sl_pace pace;
-    (void)state;
     sl_pace_init(&pace, 256);
     for (int64_t i = 1; i <= 1000; i++) {
         sl_pace_bound(&pace, 1000, true, i * 1000);
@@ -149,11 +138,10 @@ static void window_after_an_expiry_settles_before_it_is_judged(void **state)
     assert_true(sl_pace_window(&pace) > window);
 }
 
-static void clock_that_was_put_back_takes_no_time(void **state)
+TEST_THAT(clock_that_was_put_back_takes_no_time)
 {
     struct sl_pace pace;
     struct sl_pace other;
-    (void)state;
     sl_pace_init(&pace, 64);
     sl_pace_init(&other, 64);
     for (int64_t i = 1; i <= 400; i++) {
@@ -165,10 +153,9 @@ static void clock_that_was_put_back_takes_no_time(void **state)
     }
 }
 
-static void patience_is_a_multiple_of_what_is_usual_and_a_second_at_least(void **state)
+TEST_THAT(patience_is_a_multiple_of_what_is_usual_and_a_second_at_least)
 {
     struct sl_pace pace;
-    (void)state;
     sl_pace_init(&pace, 256);
     assert_int_equal(sl_pace_patience_us(&pace), 1000000);
     for (int i = 0; i < 100; i++) {
@@ -188,7 +175,7 @@ static unsigned round_of(struct sl_pace *pace, int64_t *now_us, int64_t each_us)
 }
 
 /* The first round with another window is not judged; between two tries are eight of rest. */
-static void at_a_steady_rate_smaller_and_larger_windows_are_tried_in_turn(void **state)
+TEST_THAT(at_a_steady_rate_smaller_and_larger_windows_are_tried_in_turn)
 {
     static const unsigned expected[] = {
         24, 24, 16, 16,                 /* the first try brings nothing */
@@ -199,20 +186,18 @@ static void at_a_steady_rate_smaller_and_larger_windows_are_tried_in_turn(void *
     };
     struct sl_pace pace;
     int64_t now_us = 0;
-    (void)state;
     sl_pace_init(&pace, 256);
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         assert_int_equal(round_of(&pace, &now_us, 1000), expected[i]);
     }
 }
 
-static void a_smaller_window_that_costs_more_than_a_twentieth_is_left_again(void **state)
+TEST_THAT(a_smaller_window_that_costs_more_than_a_twentieth_is_left_again)
 {
     static const struct {
         int64_t each_us; /* 10,000 before */
         unsigned window;
     } cases[] = {{10000, 12}, {10500, 12}, {10600, 16}, {20000, 16}};
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_pace pace;
         int64_t now_us = 1000000;
@@ -225,13 +210,12 @@ static void a_smaller_window_that_costs_more_than_a_twentieth_is_left_again(void
     }
 }
 
-static void a_larger_window_is_kept_when_it_brings_more_than_a_tenth(void **state)
+TEST_THAT(a_larger_window_is_kept_when_it_brings_more_than_a_tenth)
 {
     static const struct {
         int64_t each_us; /* 1,210 before */
         unsigned window;
     } cases[] = {{1210, 16}, {1100, 16}, {1090, 36}, {500, 36}};
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_pace pace;
         int64_t now_us = 1000000;
@@ -242,34 +226,14 @@ static void a_larger_window_is_kept_when_it_brings_more_than_a_tenth(void **stat
     }
 }
 
-static void an_expiry_gives_up_what_is_tried(void **state)
+TEST_THAT(an_expiry_gives_up_what_is_tried)
 {
     struct sl_pace pace;
     int64_t now_us = 0;
-    (void)state;
     sl_pace_init(&pace, 256);
     assert_int_equal(round_of(&pace, &now_us, 1000), 24);
     sl_pace_expiry(&pace);
     assert_int_equal(sl_pace_window(&pace), 12);
     assert_int_equal(round_of(&pace, &now_us, 1000), 12); /* settles */
     assert_int_equal(round_of(&pace, &now_us, 1000), 18); /* growth begins anew */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_scheduler_is_kept_busy_and_few_wait_in_it),
-        cmocka_unit_test(the_window_never_passes_its_maximum),
-        cmocka_unit_test(a_expire_halves_it_down_to_a_minimum),
-        cmocka_unit_test(it_grows_only_while_it_is_in_the_way),
-        cmocka_unit_test(a_larger_window_that_brings_nothing_is_left_again),
-        cmocka_unit_test(window_after_an_expiry_settles_before_it_is_judged),
-        cmocka_unit_test(clock_that_was_put_back_takes_no_time),
-        cmocka_unit_test(patience_is_a_multiple_of_what_is_usual_and_a_second_at_least),
-        cmocka_unit_test(at_a_steady_rate_smaller_and_larger_windows_are_tried_in_turn),
-        cmocka_unit_test(a_smaller_window_that_costs_more_than_a_twentieth_is_left_again),
-        cmocka_unit_test(a_larger_window_is_kept_when_it_brings_more_than_a_tenth),
-        cmocka_unit_test(an_expiry_gives_up_what_is_tried),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,6 +166,4 @@ static inline void expect(struct rig *rig, enum sl_constraint expected)
     assert_int_equal(found, expected);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
 #endif

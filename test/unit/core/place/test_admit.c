@@ -7,16 +7,16 @@
 
 #include "sliced/view.h"
 
-static void a_pod_that_says_nothing_goes_everywhere(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct rig *rig, a_pod_that_says_nothing_goes_everywhere)
 {
-    struct rig *rig = *state;
     expect(rig, SL_CONSTRAINT_NONE);
     assert_null(rig->made->constraints);
 }
 
-static void all_labels_of_a_selector_have_to_be_there(void **state)
+TEST_ON(struct rig *rig, all_labels_of_a_selector_have_to_be_there)
 {
-    struct rig *rig = *state;
     rig->node.labels = facts_pairs(&rig->facts, "zone=a disk=ssd gpu=");
     static const struct {
         const char *selector;
@@ -33,9 +33,8 @@ static void all_labels_of_a_selector_have_to_be_there(void **state)
     }
 }
 
-static void affinity_follows_the_documented_rules(void **state)
+TEST_ON(struct rig *rig, affinity_follows_the_documented_rules)
 {
-    struct rig *rig = *state;
     rig->node.labels = facts_pairs(&rig->facts, "zone=a disk=ssd gpus=4 text=abc minus=-3 empty=");
     static const struct {
         const char *terms;
@@ -107,14 +106,13 @@ static void affinity_follows_the_documented_rules(void **state)
     }
 }
 
-static void required_affinity_without_a_term_admits_no_node(void **state)
+TEST_ON(struct rig *rig, required_affinity_without_a_term_admits_no_node)
 {
-    struct rig *rig = *state;
     rig->pod.affinity = true;
     expect(rig, SL_CONSTRAINT_AFFINITY);
 }
 
-static void taints_follow_the_documented_rules(void **state)
+TEST_THAT(taints_follow_the_documented_rules)
 {
     static const struct {
         const char *taint;
@@ -165,7 +163,6 @@ static void taints_follow_the_documented_rules(void **state)
         {"gpu=a30:NoExecute", "gpu Near a30 NoSchedule", false},
         {"gpu=a30:NoSchedule", "gpu Exists - Sometimes", false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         void *own = NULL;
         (void)set_up(&own);
@@ -182,9 +179,8 @@ static void taints_follow_the_documented_rules(void **state)
     }
 }
 
-static void each_taint_needs_a_toleration_of_its_own(void **state)
+TEST_ON(struct rig *rig, each_taint_needs_a_toleration_of_its_own)
 {
-    struct rig *rig = *state;
     taint(rig, "a=1:NoSchedule");
     taint(rig, "b=1:NoExecute");
     tolerate(rig, "a Exists - -");
@@ -193,9 +189,8 @@ static void each_taint_needs_a_toleration_of_its_own(void **state)
     expect(rig, SL_CONSTRAINT_NONE);
 }
 
-static void a_cordoned_node_is_for_those_who_tolerate_it(void **state)
+TEST_ON(struct rig *rig, a_cordoned_node_is_for_those_who_tolerate_it)
 {
-    struct rig *rig = *state;
     rig->node.unschedulable = true;
     expect(rig, SL_CONSTRAINT_UNSCHEDULABLE);
     tolerate(rig, "node.kubernetes.io/unschedulable Exists - NoExecute");
@@ -204,9 +199,8 @@ static void a_cordoned_node_is_for_those_who_tolerate_it(void **state)
     expect(rig, SL_CONSTRAINT_NONE);
 }
 
-static void the_usual_tolerations_are_kept_as_they_are(void **state)
+TEST_ON(struct rig *rig, the_usual_tolerations_are_kept_as_they_are)
 {
-    struct rig *rig = *state;
     tolerate(rig, "node.kubernetes.io/unreachable Exists - NoExecute");
     tolerate(rig, "node.kubernetes.io/not-ready Exists - NoExecute");
     assert_int_equal(constraints_of(rig)->n_tolerations, 2);
@@ -230,9 +224,8 @@ static enum sl_constraint now(struct rig *rig, int64_t cpu_milli, int64_t memory
     return found;
 }
 
-static void room_is_what_allocatable_leaves(void **state)
+TEST_ON(struct rig *rig, room_is_what_allocatable_leaves)
 {
-    struct rig *rig = *state;
     rig->node.allocatable = facts_pairs(&rig->facts, "cpu=4 memory=1Gi pods=10");
     asks(rig, "cpu=1500m memory=512Mi");
     assert_int_equal(now(rig, 2500, 512 << 20, 9), SL_CONSTRAINT_NONE);
@@ -244,9 +237,8 @@ static void room_is_what_allocatable_leaves(void **state)
     assert_int_equal(now(rig, 9000, 0, 10), SL_CONSTRAINT_SELECTOR);
 }
 
-static void who_asks_for_nothing_is_in_nobodys_way(void **state)
+TEST_ON(struct rig *rig, who_asks_for_nothing_is_in_nobodys_way)
 {
-    struct rig *rig = *state;
     rig->node.allocatable = facts_pairs(&rig->facts, "cpu=4 memory=1Gi pods=10");
     assert_int_equal(now(rig, 9000, INT64_MAX, 9), SL_CONSTRAINT_NONE);
     assert_int_equal(now(rig, 0, 0, 10), SL_CONSTRAINT_PODS);
@@ -255,9 +247,8 @@ static void who_asks_for_nothing_is_in_nobodys_way(void **state)
     assert_int_equal(now(rig, INT64_MAX, INT64_MAX, UINT32_MAX), SL_CONSTRAINT_NONE);
 }
 
-static void requests_are_counted_as_kubernetes_counts_them(void **state)
+TEST_ON(struct rig *rig, requests_are_counted_as_kubernetes_counts_them)
 {
-    struct rig *rig = *state;
     struct sl_pod_facts *pod = &rig->pod;
     facts_container(&rig->facts, &pod->containers, "a", "cpu=100m memory=1Gi", "cpu=4");
     facts_container(&rig->facts, &pod->containers, "b", NULL, "cpu=200m memory=1k");
@@ -280,9 +271,8 @@ static void requests_are_counted_as_kubernetes_counts_them(void **state)
     assert_null(constraints_of(rig));
 }
 
-static void requests_beyond_all_numbers_are_the_most_or_nothing_by_their_sign(void **state)
+TEST_ON(struct rig *rig, requests_beyond_all_numbers_are_the_most_or_nothing_by_their_sign)
 {
-    struct rig *rig = *state;
     asks(rig, "cpu=99999999999999999999 memory=99999999999999999999");
     assert_int_equal(constraints_of(rig)->cpu_milli, SL_HOST_MAX);
     assert_int_equal(constraints_of(rig)->memory_bytes, SL_HOST_MAX);
@@ -292,23 +282,4 @@ static void requests_beyond_all_numbers_are_the_most_or_nothing_by_their_sign(vo
     asks(rig, "cpu=-99999999999999999999 memory=5");
     assert_int_equal(constraints_of(rig)->cpu_milli, 0);
     assert_int_equal(constraints_of(rig)->memory_bytes, 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_pod_that_says_nothing_goes_everywhere),
-        TEST(all_labels_of_a_selector_have_to_be_there),
-        TEST(affinity_follows_the_documented_rules),
-        TEST(required_affinity_without_a_term_admits_no_node),
-        TEST(taints_follow_the_documented_rules),
-        TEST(each_taint_needs_a_toleration_of_its_own),
-        TEST(a_cordoned_node_is_for_those_who_tolerate_it),
-        TEST(the_usual_tolerations_are_kept_as_they_are),
-        TEST(room_is_what_allocatable_leaves),
-        TEST(who_asks_for_nothing_is_in_nobodys_way),
-        TEST(requests_are_counted_as_kubernetes_counts_them),
-        TEST(requests_beyond_all_numbers_are_the_most_or_nothing_by_their_sign),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

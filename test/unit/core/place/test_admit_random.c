@@ -234,12 +234,11 @@ static enum sl_constraint expected(const struct sl_pod_facts *pod, const struct 
     return SL_CONSTRAINT_NONE;
 }
 
-static void random_pods_go_where_a_second_reading_lets_them(void **state)
+TEST_THAT(random_pods_go_where_a_second_reading_lets_them)
 {
     struct facts_rig rig;
     uint64_t seed = 0x9e3779b97f4a7c15u;
     unsigned seen[SL_CONSTRAINT_COUNT] = {0};
-    (void)state;
     facts_init(&rig);
     for (int round = 0; round < ROUNDS; round++) {
         struct sl_pod_facts pod_facts;
@@ -261,12 +260,4 @@ static void random_pods_go_where_a_second_reading_lets_them(void **state)
         assert_true(seen[i] > ROUNDS / 100); /* each answer has its share */
     }
     facts_free(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_pods_go_where_a_second_reading_lets_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

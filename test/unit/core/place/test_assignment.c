@@ -56,9 +56,8 @@ static void assert_refuses(const struct rig *rig, const struct sl_ask *ask, cons
     }
 }
 
-static void devices_are_named_as_nvidia_smi_counts(void **state)
+TEST_THAT(devices_are_named_as_nvidia_smi_counts)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask ask = rig_ask(GPU, 2);
     struct sl_assignment a = {.n = 2, .part = {{0, 0, -1, 1}, {0, 1, -1, 1}}};
@@ -66,9 +65,8 @@ static void devices_are_named_as_nvidia_smi_counts(void **state)
     rig_free(rig);
 }
 
-static void instances_are_named_by_start_or_else_by_ordinal(void **state)
+TEST_THAT(instances_are_named_by_start_or_else_by_ordinal)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask ask = rig_ask(MIG, 2);
     struct sl_assignment a = {.n = 2, .part = {{0, 2, 1, 1}, {0, 2, 2, 1}}};
@@ -76,9 +74,8 @@ static void instances_are_named_by_start_or_else_by_ordinal(void **state)
     rig_free(rig);
 }
 
-static void items_are_joined_in_the_order_of_the_ask(void **state)
+TEST_THAT(items_are_joined_in_the_order_of_the_ask)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask ask = rig_ask2(MEM, 4, MIG, 1);
     struct sl_assignment a = {.n = 2, .part = {{1, 2, 0, 1}, {0, 1, -1, 4}}};
@@ -86,9 +83,8 @@ static void items_are_joined_in_the_order_of_the_ask(void **state)
     rig_free(rig);
 }
 
-static void text_comes_back_as_it_was(void **state)
+TEST_THAT(text_comes_back_as_it_was)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask whole = rig_ask(GPU, 2);
     struct sl_ask shared = rig_ask(SHARED, 5);
@@ -102,9 +98,8 @@ static void text_comes_back_as_it_was(void **state)
     rig_free(rig);
 }
 
-static void order_of_items_in_the_text_does_not_matter(void **state)
+TEST_THAT(order_of_items_in_the_text_does_not_matter)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask ask = rig_ask2(MEM, 12, SHARED, 1);
     struct sl_assignment read;
@@ -113,9 +108,8 @@ static void order_of_items_in_the_text_does_not_matter(void **state)
     rig_free(rig);
 }
 
-static void what_the_node_or_the_ask_does_not_have_is_refused(void **state)
+TEST_THAT(what_the_node_or_the_ask_does_not_have_is_refused)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask one = rig_ask(GPU, 1);
     struct sl_ask mig = rig_ask(MIG, 1);
@@ -134,9 +128,8 @@ static void what_the_node_or_the_ask_does_not_have_is_refused(void **state)
     rig_free(rig);
 }
 
-static void instance_of_another_pool_is_refused(void **state)
+TEST_THAT(instance_of_another_pool_is_refused)
 {
-    (void)state;
     struct rig *rig = varied();
     unsigned other = rig_pool(rig, "nvidia.com/mig-2g.12gb", SL_KIND_MIG, 1);
     rig->instance[1].pool = (uint8_t)other;
@@ -146,9 +139,8 @@ static void instance_of_another_pool_is_refused(void **state)
     rig_free(rig);
 }
 
-static void place_of_the_wrong_sort_is_refused(void **state)
+TEST_THAT(place_of_the_wrong_sort_is_refused)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask one = rig_ask(GPU, 1);
     struct sl_ask mig = rig_ask(MIG, 1);
@@ -159,9 +151,8 @@ static void place_of_the_wrong_sort_is_refused(void **state)
     rig_free(rig);
 }
 
-static void ask_for_nothing_or_too_much_has_no_assignment(void **state)
+TEST_THAT(ask_for_nothing_or_too_much_has_no_assignment)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask_item items[SL_ASK_ITEMS_MAX + 1];
     struct sl_assignment read;
@@ -176,9 +167,8 @@ static void ask_for_nothing_or_too_much_has_no_assignment(void **state)
     rig_free(rig);
 }
 
-static void place_named_twice_is_refused_wherever_it_stands(void **state)
+TEST_THAT(place_named_twice_is_refused_wherever_it_stands)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask three = rig_ask(SHARED, 3);
     struct sl_assignment read;
@@ -188,9 +178,8 @@ static void place_named_twice_is_refused_wherever_it_stands(void **state)
     rig_free(rig);
 }
 
-static void wrong_sums_are_refused(void **state)
+TEST_THAT(wrong_sums_are_refused)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask two = rig_ask(GPU, 2);
     struct sl_ask shared = rig_ask(SHARED, 5);
@@ -208,9 +197,8 @@ static void wrong_sums_are_refused(void **state)
     rig_free(rig);
 }
 
-static void garbage_is_refused(void **state)
+TEST_THAT(garbage_is_refused)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask one = rig_ask(GPU, 1);
     struct sl_ask mig = rig_ask(MIG, 1);
@@ -246,9 +234,8 @@ static void garbage_is_refused(void **state)
     rig_free(rig);
 }
 
-static void node_of_counts_forgets_the_devices_named(void **state)
+TEST_THAT(node_of_counts_forgets_the_devices_named)
 {
-    (void)state;
     struct rig *rig = varied();
     rig->pool[1].on_devices = false;
     struct sl_ask two = rig_ask(GPU, 2);
@@ -261,9 +248,8 @@ static void node_of_counts_forgets_the_devices_named(void **state)
     rig_free(rig);
 }
 
-static void text_that_does_not_fit_is_none(void **state)
+TEST_THAT(text_that_does_not_fit_is_none)
 {
-    (void)state;
     struct rig *rig = varied();
     struct sl_ask ask = rig_ask(GPU, 1);
     struct sl_assignment a = {.n = 1, .part = {{0, 0, -1, 1}}};
@@ -276,9 +262,8 @@ static void text_that_does_not_fit_is_none(void **state)
     rig_free(rig);
 }
 
-static void largest_assignment_fits_the_text(void **state)
+TEST_THAT(largest_assignment_fits_the_text)
 {
-    (void)state;
     struct rig *rig = rig_new();
     struct sl_ask ask = {.n = SL_ASK_ITEMS_MAX};
     struct sl_assignment a = {.n = SL_ASSIGNMENT_MAX};
@@ -300,26 +285,4 @@ static void largest_assignment_fits_the_text(void **state)
     }
     assert_in_range(strlen(format(rig, &ask, &a)), 2000, SL_ASSIGNMENT_TEXT_MAX - 1);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices_are_named_as_nvidia_smi_counts),
-        cmocka_unit_test(instances_are_named_by_start_or_else_by_ordinal),
-        cmocka_unit_test(items_are_joined_in_the_order_of_the_ask),
-        cmocka_unit_test(text_comes_back_as_it_was),
-        cmocka_unit_test(order_of_items_in_the_text_does_not_matter),
-        cmocka_unit_test(what_the_node_or_the_ask_does_not_have_is_refused),
-        cmocka_unit_test(instance_of_another_pool_is_refused),
-        cmocka_unit_test(place_of_the_wrong_sort_is_refused),
-        cmocka_unit_test(ask_for_nothing_or_too_much_has_no_assignment),
-        cmocka_unit_test(place_named_twice_is_refused_wherever_it_stands),
-        cmocka_unit_test(wrong_sums_are_refused),
-        cmocka_unit_test(garbage_is_refused),
-        cmocka_unit_test(node_of_counts_forgets_the_devices_named),
-        cmocka_unit_test(text_that_does_not_fit_is_none),
-        cmocka_unit_test(largest_assignment_fits_the_text),
-    };
-    return cmocka_run_group_tests_name("assignment", tests, NULL, NULL);
 }

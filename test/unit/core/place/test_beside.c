@@ -67,7 +67,7 @@ static void check(const struct row *row)
         .units = (n), .priority = (rank)                                                           \
     }
 
-static void room_is_kept_for_who_fits(void **state)
+TEST_THAT(room_is_kept_for_who_fits)
 {
     static const struct row rows[] = {
         {.resident = {RUNS(10, 0, "1")}, .fits = 15},
@@ -75,13 +75,12 @@ static void room_is_kept_for_who_fits(void **state)
         {.resident = {RUNS(10, 0, "1")}, .nominated = {COMES(15, 9), COMES(5, 9)}, .fits = 0},
         {.resident = {RUNS(10, 9, "1")}, .nominated = {COMES(15, 9), COMES(6, 9)}, .fits = 5},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         check(&rows[i]);
     }
 }
 
-static void room_is_kept_as_victims_leave_it(void **state)
+TEST_THAT(room_is_kept_as_victims_leave_it)
 {
     static const struct row rows[] = {
         /* they are seen going, or not yet */
@@ -93,27 +92,15 @@ static void room_is_kept_as_victims_leave_it(void **state)
          .nominated = {COMES(12, 9), COMES(12, 9)},
          .fits = 3},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         check(&rows[i]);
     }
 }
 
-static void victims_of_several_leave_once(void **state)
+TEST_THAT(victims_of_several_leave_once)
 {
     static const struct row row = {.resident = {RUNS(9, 0, "0"), RUNS(9, 0, "1")},
                                    .nominated = {COMES(12, 9), COMES(12, 9), COMES(14, 9)},
                                    .fits = 3};
-    (void)state;
     check(&row);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(room_is_kept_for_who_fits),
-        cmocka_unit_test(room_is_kept_as_victims_leave_it),
-        cmocka_unit_test(victims_of_several_leave_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -209,9 +209,8 @@ static void check_ask(struct rig *rig, const struct sl_ask *ask)
     }
 }
 
-static void choice_is_found_whenever_there_is_one(void **state)
+TEST_THAT(choice_is_found_whenever_there_is_one)
 {
-    (void)state;
     uint64_t seed = 1;
     unsigned fits = 0;
     for (unsigned round = 0; round < 20000; round++) {
@@ -231,9 +230,8 @@ static void choice_is_found_whenever_there_is_one(void **state)
     assert_in_range(fits, 3000, 17000); /* both outcomes are tried */
 }
 
-static void nothing_is_given_twice_however_often_choices_are_applied(void **state)
+TEST_THAT(nothing_is_given_twice_however_often_choices_are_applied)
 {
-    (void)state;
     uint64_t seed = 7;
     for (unsigned round = 0; round < 400; round++) {
         struct rig *rig = random_node(&seed);
@@ -262,13 +260,4 @@ static void nothing_is_given_twice_however_often_choices_are_applied(void **stat
         }
         rig_free(rig);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choice_is_found_whenever_there_is_one),
-        cmocka_unit_test(nothing_is_given_twice_however_often_choices_are_applied),
-    };
-    return cmocka_run_group_tests_name("choose", tests, NULL, NULL);
 }

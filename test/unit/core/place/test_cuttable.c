@@ -39,9 +39,8 @@ static const char *reason(struct rig *rig, struct sl_ask ask)
     return sl_reason_name(rig_verdict(rig, &ask).reason);
 }
 
-static void a_gpu_in_mig_mode_may_become_whole_where_that_is_allowed(void **state)
+TEST_THAT(a_gpu_in_mig_mode_may_become_whole_where_that_is_allowed)
 {
-    (void)state;
     struct rig *rig = two_a30();
     assert_string_equal(reason(rig, gpus(1, 0)), "NotOffered");
     rig->node.partition.mig_mode = true;
@@ -75,7 +74,7 @@ static struct rig *two_boards(void)
     return rig;
 }
 
-static void gpus_that_are_cut_alike_could_be_as_many_as_the_smallest_that_suffices(void **state)
+TEST_THAT(gpus_that_are_cut_alike_could_be_as_many_as_the_smallest_that_suffices)
 {
     static const struct {
         int64_t count;
@@ -92,7 +91,6 @@ static void gpus_that_are_cut_alike_could_be_as_many_as_the_smallest_that_suffic
         {2, 24064, "Fits", 0},
         {3, 24064, "ExceedsNode", 2},
     };
-    (void)state;
     struct rig *rig = two_boards();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct sl_ask ask = gpus(rows[i].count, rows[i].least_mib);
@@ -106,9 +104,8 @@ static void gpus_that_are_cut_alike_could_be_as_many_as_the_smallest_that_suffic
 }
 
 /* They are cut all at once: one pod keeps all as they are. */
-static void gpus_that_are_cut_alike_wait_for_the_last_pod(void **state)
+TEST_THAT(gpus_that_are_cut_alike_wait_for_the_last_pod)
 {
-    (void)state;
     struct rig *rig = two_boards();
     struct sl_ask one = gpus(1, 0);
     rig_run(rig, &one, GPU "=0/0");
@@ -116,14 +113,4 @@ static void gpus_that_are_cut_alike_wait_for_the_last_pod(void **state)
     assert_string_equal(reason(rig, gpus(9, 5000)), "ExceedsNode");
     assert_string_equal(reason(rig, gpus(1, 5000)), "Fits");
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gpu_in_mig_mode_may_become_whole_where_that_is_allowed),
-        cmocka_unit_test(gpus_that_are_cut_alike_could_be_as_many_as_the_smallest_that_suffices),
-        cmocka_unit_test(gpus_that_are_cut_alike_wait_for_the_last_pod),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,9 +132,8 @@ static void change(struct rig *rig, unsigned which)
 
 enum { CHANGES = 30 };
 
-static void digest_differs_in_all_that_scores_read(void **state)
+TEST_THAT(digest_differs_in_all_that_scores_read)
 {
-    (void)state;
     uint64_t digest[CHANGES + 1];
     struct rig *rig = rig_of_all();
     digest[CHANGES] = rig_view(rig)->digest;
@@ -174,9 +173,8 @@ static uint64_t digest_of_replicas(unsigned where, int32_t declared_mib, int32_t
     return digest;
 }
 
-static void what_replicas_declare_counts_wherever_they_are(void **state)
+TEST_THAT(what_replicas_declare_counts_wherever_they_are)
 {
-    (void)state;
     for (unsigned where = 0; where < 3; where++) {
         assert_int_equal(digest_of_replicas(where, 1000, 0), digest_of_replicas(where, 1000, 0));
         assert_int_not_equal(digest_of_replicas(where, 1000, 0),
@@ -228,10 +226,9 @@ static void change_measured(struct rig *rig, unsigned which)
     }
 }
 
-static void what_was_measured_counts(void **state)
+TEST_THAT(what_was_measured_counts)
 {
     enum { MEASURES = 9 };
-    (void)state;
     uint64_t digest[MEASURES];
     for (unsigned i = 0; i < MEASURES; i++) {
         struct rig *rig = rig_of_all();
@@ -246,9 +243,8 @@ static void what_was_measured_counts(void **state)
     }
 }
 
-static void equal_nodes_have_one_digest_whatever_their_names_and_pods(void **state)
+TEST_THAT(equal_nodes_have_one_digest_whatever_their_names_and_pods)
 {
-    (void)state;
     struct rig *a = rig_of_all();
     struct rig *b = rig_of_all();
     b->node.product = "NVIDIA-A30";
@@ -259,15 +255,4 @@ static void equal_nodes_have_one_digest_whatever_their_names_and_pods(void **sta
     assert_int_equal(rig_view(a)->digest, rig_view(b)->digest);
     rig_free(a);
     rig_free(b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digest_differs_in_all_that_scores_read),
-        cmocka_unit_test(what_replicas_declare_counts_wherever_they_are),
-        cmocka_unit_test(what_was_measured_counts),
-        cmocka_unit_test(equal_nodes_have_one_digest_whatever_their_names_and_pods),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

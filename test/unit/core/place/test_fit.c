@@ -10,9 +10,8 @@
 
 /* ---- choice ---- */
 
-static void whole_gpus_are_the_lowest_free(void **state)
+TEST_THAT(whole_gpus_are_the_lowest_free)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(4, 16);
     struct sl_ask one = rig_ask(GPU, 1);
     struct sl_ask two = rig_ask(GPU, 2);
@@ -21,9 +20,8 @@ static void whole_gpus_are_the_lowest_free(void **state)
     rig_free(rig);
 }
 
-static void whole_gpu_is_never_one_with_pieces_in_use(void **state)
+TEST_THAT(whole_gpu_is_never_one_with_pieces_in_use)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask whole = rig_ask(GPU, 1);
     struct sl_ask share = rig_ask(MEM, 1);
@@ -35,9 +33,8 @@ static void whole_gpu_is_never_one_with_pieces_in_use(void **state)
     rig_free(rig);
 }
 
-static void partitioned_and_ill_devices_are_not_given_whole(void **state)
+TEST_THAT(partitioned_and_ill_devices_are_not_given_whole)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     struct sl_ask whole = rig_ask(GPU, 1);
     rig->device[0].mig = true;
@@ -46,9 +43,8 @@ static void partitioned_and_ill_devices_are_not_given_whole(void **state)
     rig_free(rig);
 }
 
-static void instance_comes_from_the_device_with_the_fewest_free(void **state)
+TEST_THAT(instance_comes_from_the_device_with_the_fewest_free)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, MIG1, SL_KIND_MIG, 8);
     for (unsigned d = 0; d < 2; d++) {
@@ -65,9 +61,8 @@ static void instance_comes_from_the_device_with_the_fewest_free(void **state)
     rig_free(rig);
 }
 
-static void instance_of_an_ill_device_is_not_given(void **state)
+TEST_THAT(instance_of_an_ill_device_is_not_given)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, MIG1, SL_KIND_MIG, 2);
     for (unsigned d = 0; d < 2; d++) {
@@ -95,9 +90,8 @@ static struct rig *time_sliced(unsigned devices, int32_t replicas)
     return rig;
 }
 
-static void replica_goes_to_the_least_used_device(void **state)
+TEST_THAT(replica_goes_to_the_least_used_device)
 {
-    (void)state;
     struct rig *rig = time_sliced(3, 4);
     struct sl_ask one = rig_ask(SHARED, 1);
     struct sl_ask two = rig_ask(SHARED, 2);
@@ -107,9 +101,8 @@ static void replica_goes_to_the_least_used_device(void **state)
     rig_free(rig);
 }
 
-static void several_replicas_go_to_different_devices_first(void **state)
+TEST_THAT(several_replicas_go_to_different_devices_first)
 {
-    (void)state;
     struct rig *rig = time_sliced(3, 4);
     struct sl_ask two = rig_ask(SHARED, 2);
     struct sl_ask eight = rig_ask(SHARED, 8);
@@ -119,18 +112,16 @@ static void several_replicas_go_to_different_devices_first(void **state)
     rig_free(rig);
 }
 
-static void millions_of_replicas_are_dealt_at_once(void **state)
+TEST_THAT(millions_of_replicas_are_dealt_at_once)
 {
-    (void)state;
     struct rig *rig = time_sliced(3, 1000000000);
     struct sl_ask many = rig_ask(SHARED, 2000000001);
     assert_string_equal(rig_choose(rig, &many), SHARED "=0*666666667,1*666666667,2*666666667");
     rig_free(rig);
 }
 
-static void replicas_of_instances_are_on_instances(void **state)
+TEST_THAT(replicas_of_instances_are_on_instances)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, MIG1 ".shared", SL_KIND_REPLICA, 4);
     rig->pool[0].replicas = 2;
@@ -145,9 +136,8 @@ static void replicas_of_instances_are_on_instances(void **state)
     rig_free(rig);
 }
 
-static void memory_takes_the_smallest_share_that_suffices(void **state)
+TEST_THAT(memory_takes_the_smallest_share_that_suffices)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     struct sl_ask ten = rig_ask(MEM, 10);
     struct sl_ask four = rig_ask(MEM, 4);
@@ -169,9 +159,8 @@ static void measure(struct rig *rig, unsigned device, int16_t load, bool apart)
 
 /* gpushare's device plugin takes the GPU that it is told, and so shares of memory can be kept off a
  * busy one; replicas are dealt out by NVIDIA's plugin, which asks nobody. */
-static void shares_of_memory_keep_off_busy_gpus(void **state)
+TEST_THAT(shares_of_memory_keep_off_busy_gpus)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     struct sl_ask share = rig_ask(MEM, 4);
     struct sl_ask large = rig_ask(MEM, 10);
@@ -199,9 +188,8 @@ static void shares_of_memory_keep_off_busy_gpus(void **state)
     rig_free(rig);
 }
 
-static void mixed_sizes_are_not_averaged(void **state)
+TEST_THAT(mixed_sizes_are_not_averaged)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, MEM, SL_KIND_MEMORY, 40);
     rig_device(rig, 16);
@@ -211,18 +199,16 @@ static void mixed_sizes_are_not_averaged(void **state)
     rig_free(rig);
 }
 
-static void whole_and_memory_of_one_pod_are_on_different_devices(void **state)
+TEST_THAT(whole_and_memory_of_one_pod_are_on_different_devices)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ask = rig_ask2(MEM, 8, GPU, 1);
     assert_string_equal(rig_choose(rig, &ask), MEM "=0*8;" GPU "=1");
     rig_free(rig);
 }
 
-static void memory_spares_untouched_devices_for_the_whole_gpus_beside_it(void **state)
+TEST_THAT(memory_spares_untouched_devices_for_the_whole_gpus_beside_it)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, MEM, SL_KIND_MEMORY, 40);
     rig_pool(rig, GPU, SL_KIND_WHOLE, 2);
@@ -235,9 +221,8 @@ static void memory_spares_untouched_devices_for_the_whole_gpus_beside_it(void **
     rig_free(rig);
 }
 
-static void whole_gpus_leave_the_device_that_the_memory_needs(void **state)
+TEST_THAT(whole_gpus_leave_the_device_that_the_memory_needs)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, MEM, SL_KIND_MEMORY, 40);
     rig_pool(rig, GPU, SL_KIND_WHOLE, 2);
@@ -248,9 +233,8 @@ static void whole_gpus_leave_the_device_that_the_memory_needs(void **state)
     rig_free(rig);
 }
 
-static void counted_pools_give_units_that_only_the_kubelet_can_place(void **state)
+TEST_THAT(counted_pools_give_units_that_only_the_kubelet_can_place)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, MIG1, SL_KIND_MIG, 300);
     rig->pool[0].on_devices = false;
@@ -259,9 +243,8 @@ static void counted_pools_give_units_that_only_the_kubelet_can_place(void **stat
     rig_free(rig);
 }
 
-static void changed_counters_are_what_choose_on_reads_and_changes(void **state)
+TEST_THAT(changed_counters_are_what_choose_on_reads_and_changes)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask one = rig_ask(GPU, 1);
     rig_run(rig, &one, GPU "=0");
@@ -295,9 +278,8 @@ static struct rig *many_instances(unsigned devices)
     return rig;
 }
 
-static void sixty_four_whole_gpus_are_one_assignment(void **state)
+TEST_THAT(sixty_four_whole_gpus_are_one_assignment)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(64, 16);
     struct sl_ask ask = rig_ask(GPU, 64);
     struct sl_assignment assignment;
@@ -307,9 +289,8 @@ static void sixty_four_whole_gpus_are_one_assignment(void **state)
     rig_free(rig);
 }
 
-static void as_many_instances_as_an_assignment_holds_fit(void **state)
+TEST_THAT(as_many_instances_as_an_assignment_holds_fit)
 {
-    (void)state;
     struct rig *rig = many_instances(20);
     struct sl_ask ask = rig_ask("nvidia.com/mig-1g.5gb", SL_ASSIGNMENT_MAX);
     struct sl_assignment read;
@@ -319,9 +300,8 @@ static void as_many_instances_as_an_assignment_holds_fit(void **state)
     rig_free(rig);
 }
 
-static void more_instances_than_an_assignment_holds_are_refused_for_good(void **state)
+TEST_THAT(more_instances_than_an_assignment_holds_are_refused_for_good)
 {
-    (void)state;
     struct rig *rig = many_instances(20);
     struct sl_ask ask = rig_ask("nvidia.com/mig-1g.5gb", SL_ASSIGNMENT_MAX + 1);
     struct sl_verdict v = rig_verdict(rig, &ask);
@@ -330,9 +310,8 @@ static void more_instances_than_an_assignment_holds_are_refused_for_good(void **
     rig_free(rig);
 }
 
-static void parts_of_several_items_are_bounded_together(void **state)
+TEST_THAT(parts_of_several_items_are_bounded_together)
 {
-    (void)state;
     struct rig *rig = many_instances(20);
     rig_pool(rig, "nvidia.com/mig-2g.10gb", SL_KIND_MIG, 70);
     for (unsigned i = 0; i < 70; i++) {
@@ -359,9 +338,8 @@ static void assert_verdict(struct sl_verdict v, enum sl_reason reason, int64_t f
     assert_int_equal(v.largest, largest);
 }
 
-static void asks_for_nothing_fit_and_malformed_ones_never_do(void **state)
+TEST_THAT(asks_for_nothing_fit_and_malformed_ones_never_do)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     struct sl_ask none = {0};
     struct sl_ask malformed = rig_ask(GPU, 1);
@@ -376,18 +354,16 @@ static void asks_for_nothing_fit_and_malformed_ones_never_do(void **state)
     rig_free(rig);
 }
 
-static void unknown_resource_is_not_offered(void **state)
+TEST_THAT(unknown_resource_is_not_offered)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     struct sl_ask ask = rig_ask(MIG1, 1);
     assert_verdict(rig_verdict(rig, &ask), SL_REASON_NOT_OFFERED, 0, 0, 0);
     rig_free(rig);
 }
 
-static void never_goes_before_not_now(void **state)
+TEST_THAT(never_goes_before_not_now)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     struct sl_ask whole = rig_ask(GPU, 1);
     rig_run(rig, &whole, NULL);
@@ -398,9 +374,8 @@ static void never_goes_before_not_now(void **state)
     rig_free(rig);
 }
 
-static void full_node_is_insufficient_and_too_large_an_ask_exceeds_it(void **state)
+TEST_THAT(full_node_is_insufficient_and_too_large_an_ask_exceeds_it)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask one = rig_ask(GPU, 1);
     struct sl_ask two = rig_ask(GPU, 2);
@@ -412,9 +387,8 @@ static void full_node_is_insufficient_and_too_large_an_ask_exceeds_it(void **sta
     rig_free(rig);
 }
 
-static void memory_in_sum_but_on_no_device_is_fragmented(void **state)
+TEST_THAT(memory_in_sum_but_on_no_device_is_fragmented)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ten = rig_ask(MEM, 10);
     rig_run(rig, &ten, MEM "=0*10");
@@ -429,9 +403,8 @@ static void memory_in_sum_but_on_no_device_is_fragmented(void **state)
     rig_free(rig);
 }
 
-static void unit_of_a_gpu_may_be_all_it_has(void **state)
+TEST_THAT(unit_of_a_gpu_may_be_all_it_has)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 1);
     struct sl_ask two = rig_ask(MEM, 2);
     struct sl_verdict v = rig_verdict(rig, &two);
@@ -440,9 +413,8 @@ static void unit_of_a_gpu_may_be_all_it_has(void **state)
     rig_free(rig);
 }
 
-static void pieces_are_named_before_a_failed_gpu(void **state)
+TEST_THAT(pieces_are_named_before_a_failed_gpu)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     struct sl_ask share = rig_ask(MEM, 1);
     struct sl_ask one = rig_ask(GPU, 1);
@@ -455,9 +427,8 @@ static void pieces_are_named_before_a_failed_gpu(void **state)
     rig_free(rig);
 }
 
-static void whole_gpus_wait_for_the_pieces_in_use(void **state)
+TEST_THAT(whole_gpus_wait_for_the_pieces_in_use)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask share = rig_ask(MEM, 1);
     struct sl_ask two = rig_ask(GPU, 2);
@@ -466,9 +437,8 @@ static void whole_gpus_wait_for_the_pieces_in_use(void **state)
     rig_free(rig);
 }
 
-static void pieces_are_seen_whichever_gpu_they_are_of(void **state)
+TEST_THAT(pieces_are_seen_whichever_gpu_they_are_of)
 {
-    (void)state;
     for (unsigned shared = 0; shared < 3; shared++) {
         struct rig *rig = rig_of_gpus(3, 16);
         struct sl_ask gpu = rig_ask(GPU, 1);
@@ -483,9 +453,8 @@ static void pieces_are_seen_whichever_gpu_they_are_of(void **state)
     }
 }
 
-static void room_on_ill_devices_is_told_as_such(void **state)
+TEST_THAT(room_on_ill_devices_is_told_as_such)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     rig->device[1].healthy = false;
     struct sl_ask two = rig_ask(GPU, 2);
@@ -497,9 +466,8 @@ static void room_on_ill_devices_is_told_as_such(void **state)
     rig_free(rig);
 }
 
-static void items_that_fit_alone_but_not_together_even_when_empty_are_told_as_such(void **state)
+TEST_THAT(items_that_fit_alone_but_not_together_even_when_empty_are_told_as_such)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ask = rig_ask2(MEM, 1, GPU, 2);
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_EXCEEDS_TOGETHER);
@@ -531,9 +499,8 @@ static struct rig *dynamic_a30(void)
     return rig;
 }
 
-static void profile_not_offered_now_may_be_made(void **state)
+TEST_THAT(profile_not_offered_now_may_be_made)
 {
-    (void)state;
     struct rig *rig = dynamic_a30();
     struct sl_ask ask = rig_ask("nvidia.com/mig-4g.24gb", 1);
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NOT_PARTITIONED);
@@ -543,9 +510,8 @@ static void profile_not_offered_now_may_be_made(void **state)
 }
 
 /* The kubelet compares names: a node makes the instance, but not under the name that was asked. */
-static void profile_asked_under_another_name_is_told_with_the_nodes_own(void **state)
+TEST_THAT(profile_asked_under_another_name_is_told_with_the_nodes_own)
 {
-    (void)state;
     struct rig *rig = dynamic_a30();
     static const struct {
         const char *asked;
@@ -569,18 +535,16 @@ static void profile_asked_under_another_name_is_told_with_the_nodes_own(void **s
     rig_free(rig);
 }
 
-static void profile_of_another_model_is_not_offered(void **state)
+TEST_THAT(profile_of_another_model_is_not_offered)
 {
-    (void)state;
     struct rig *rig = dynamic_a30();
     struct sl_ask ask = rig_ask("nvidia.com/mig-3g.20gb", 1);
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NOT_OFFERED);
     rig_free(rig);
 }
 
-static void more_than_any_partition_has_is_never(void **state)
+TEST_THAT(more_than_any_partition_has_is_never)
 {
-    (void)state;
     struct rig *rig = dynamic_a30();
     struct sl_ask offered = rig_ask(MIG1, 5);
     struct sl_ask absent = rig_ask("nvidia.com/mig-4g.24gb", 2);
@@ -589,9 +553,8 @@ static void more_than_any_partition_has_is_never(void **state)
     rig_free(rig);
 }
 
-static void what_is_not_offered_at_all_is_named_before_what_could_be_made(void **state)
+TEST_THAT(what_is_not_offered_at_all_is_named_before_what_could_be_made)
 {
-    (void)state;
     struct rig *rig = dynamic_a30();
     struct sl_ask ask = rig_ask2("nvidia.com/mig-4g.24gb", 1, "nvidia.com/mig-7g.80gb", 1);
     struct sl_verdict v = rig_verdict(rig, &ask);
@@ -602,9 +565,8 @@ static void what_is_not_offered_at_all_is_named_before_what_could_be_made(void *
     rig_free(rig);
 }
 
-static void fewer_offered_than_free_room_allows_is_not_partitioned(void **state)
+TEST_THAT(fewer_offered_than_free_room_allows_is_not_partitioned)
 {
-    (void)state;
     struct rig *rig = dynamic_a30();
     struct sl_ask three = rig_ask(MIG1, 3);
     assert_verdict(rig_verdict(rig, &three), SL_REASON_NOT_PARTITIONED, 2, 2, 0);
@@ -617,9 +579,8 @@ static void fewer_offered_than_free_room_allows_is_not_partitioned(void **state)
     rig_free(rig);
 }
 
-static void room_beside_instances_of_unknown_start_is_searched(void **state)
+TEST_THAT(room_beside_instances_of_unknown_start_is_searched)
 {
-    (void)state;
     struct rig *rig = dynamic_a30();
     for (unsigned i = 0; i < 3; i++) {
         rig->instance[i].start = -1;
@@ -635,9 +596,8 @@ static void room_beside_instances_of_unknown_start_is_searched(void **state)
 }
 
 /* A device that is not cut up can be, unless something of it is in use. */
-static void room_to_partition_is_on_devices_that_nobody_uses(void **state)
+TEST_THAT(room_to_partition_is_on_devices_that_nobody_uses)
 {
-    (void)state;
     static const char *const users[] = {GPU, SHARED, MEM};
     struct sl_ask eight = rig_ask(MIG1, 8); /* four on each device */
     for (size_t i = 0; i < sizeof users / sizeof users[0]; i++) {
@@ -653,9 +613,8 @@ static void room_to_partition_is_on_devices_that_nobody_uses(void **state)
     }
 }
 
-static void what_does_not_fit_is_assigned_nothing(void **state)
+TEST_THAT(what_does_not_fit_is_assigned_nothing)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     struct sl_ask malformed = {.malformed = true};
     struct sl_ask none = {0};
@@ -669,62 +628,12 @@ static void what_does_not_fit_is_assigned_nothing(void **state)
     rig_free(rig);
 }
 
-static void one_gpu_waits_for_the_pieces_of_one(void **state)
+TEST_THAT(one_gpu_waits_for_the_pieces_of_one)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     struct sl_ask share = rig_ask(MEM, 1);
     struct sl_ask gpu = rig_ask(GPU, 1);
     rig_run(rig, &share, MEM "=0*1");
     assert_int_equal(rig_verdict(rig, &gpu).reason, SL_REASON_DEVICES_SHARED);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_gpus_are_the_lowest_free),
-        cmocka_unit_test(whole_gpu_is_never_one_with_pieces_in_use),
-        cmocka_unit_test(partitioned_and_ill_devices_are_not_given_whole),
-        cmocka_unit_test(instance_comes_from_the_device_with_the_fewest_free),
-        cmocka_unit_test(instance_of_an_ill_device_is_not_given),
-        cmocka_unit_test(replica_goes_to_the_least_used_device),
-        cmocka_unit_test(several_replicas_go_to_different_devices_first),
-        cmocka_unit_test(millions_of_replicas_are_dealt_at_once),
-        cmocka_unit_test(replicas_of_instances_are_on_instances),
-        cmocka_unit_test(memory_takes_the_smallest_share_that_suffices),
-        cmocka_unit_test(shares_of_memory_keep_off_busy_gpus),
-        cmocka_unit_test(mixed_sizes_are_not_averaged),
-        cmocka_unit_test(whole_and_memory_of_one_pod_are_on_different_devices),
-        cmocka_unit_test(memory_spares_untouched_devices_for_the_whole_gpus_beside_it),
-        cmocka_unit_test(whole_gpus_leave_the_device_that_the_memory_needs),
-        cmocka_unit_test(counted_pools_give_units_that_only_the_kubelet_can_place),
-        cmocka_unit_test(changed_counters_are_what_choose_on_reads_and_changes),
-        cmocka_unit_test(sixty_four_whole_gpus_are_one_assignment),
-        cmocka_unit_test(as_many_instances_as_an_assignment_holds_fit),
-        cmocka_unit_test(more_instances_than_an_assignment_holds_are_refused_for_good),
-        cmocka_unit_test(parts_of_several_items_are_bounded_together),
-        cmocka_unit_test(asks_for_nothing_fit_and_malformed_ones_never_do),
-        cmocka_unit_test(unknown_resource_is_not_offered),
-        cmocka_unit_test(never_goes_before_not_now),
-        cmocka_unit_test(full_node_is_insufficient_and_too_large_an_ask_exceeds_it),
-        cmocka_unit_test(memory_in_sum_but_on_no_device_is_fragmented),
-        cmocka_unit_test(unit_of_a_gpu_may_be_all_it_has),
-        cmocka_unit_test(pieces_are_named_before_a_failed_gpu),
-        cmocka_unit_test(whole_gpus_wait_for_the_pieces_in_use),
-        cmocka_unit_test(room_on_ill_devices_is_told_as_such),
-        cmocka_unit_test(items_that_fit_alone_but_not_together_even_when_empty_are_told_as_such),
-        cmocka_unit_test(profile_not_offered_now_may_be_made),
-        cmocka_unit_test(profile_asked_under_another_name_is_told_with_the_nodes_own),
-        cmocka_unit_test(profile_of_another_model_is_not_offered),
-        cmocka_unit_test(more_than_any_partition_has_is_never),
-        cmocka_unit_test(what_is_not_offered_at_all_is_named_before_what_could_be_made),
-        cmocka_unit_test(fewer_offered_than_free_room_allows_is_not_partitioned),
-        cmocka_unit_test(room_beside_instances_of_unknown_start_is_searched),
-        cmocka_unit_test(room_to_partition_is_on_devices_that_nobody_uses),
-        cmocka_unit_test(what_does_not_fit_is_assigned_nothing),
-        cmocka_unit_test(one_gpu_waits_for_the_pieces_of_one),
-        cmocka_unit_test(pieces_are_seen_whichever_gpu_they_are_of),
-    };
-    return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }

@@ -41,12 +41,11 @@ static void text_is(struct rig *rig, const struct sl_ask *ask, const char *expec
 
 /* ---- the least that will do ---- */
 
-static void the_smallest_whole_gpu_that_suffices_is_chosen(void **state)
+TEST_THAT(the_smallest_whole_gpu_that_suffices_is_chosen)
 {
     static const int64_t mib[] = {81920, 16384, 40960, 24576};
     struct rig *rig = gpus(mib, 4, 0);
     struct sl_ask ask = ask_of(GPU, 1, 0, 20000);
-    (void)state;
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu=3");
     ask.item[0].count = 2;
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu=3,2");
@@ -55,12 +54,11 @@ static void the_smallest_whole_gpu_that_suffices_is_chosen(void **state)
     rig_free(rig);
 }
 
-static void a_gpu_with_less_is_never_given(void **state)
+TEST_THAT(a_gpu_with_less_is_never_given)
 {
     static const int64_t mib[] = {16384, 24576, 0};
     struct rig *rig = gpus(mib, 3, 0);
     struct sl_ask ask = ask_of(GPU, 2, 0, 20000);
-    (void)state;
     text_is(rig, &ask,
             "nvidia.com/gpu: 2 asked with 20000 MiB of GPU memory each, 1 of this node's have "
             "that, the largest has 24576 MiB");
@@ -75,25 +73,23 @@ static void a_gpu_with_less_is_never_given(void **state)
     rig_free(rig);
 }
 
-static void memory_that_nobody_knows_does_not_meet_a_minimum(void **state)
+TEST_THAT(memory_that_nobody_knows_does_not_meet_a_minimum)
 {
     static const int64_t mib[] = {0};
     struct rig *rig = gpus(mib, 1, 0);
     struct sl_ask least = ask_of(GPU, 1, 0, 1);
     struct sl_ask declared = ask_of(GPU, 1, 5000, 0);
-    (void)state;
     assert_int_equal(rig_verdict(rig, &least).reason, SL_REASON_LITTLE_MEMORY);
     assert_int_equal(rig_verdict(rig, &declared).reason, SL_REASON_FITS);
     rig_free(rig);
 }
 
 /* Strategy single: nvidia.com/gpu is an instance, of two profiles here. */
-static void the_smallest_instance_that_suffices_is_chosen(void **state)
+TEST_THAT(the_smallest_instance_that_suffices_is_chosen)
 {
     const struct sl_mig_model *a30 = rig_model("A30-24GB");
     struct rig *rig = rig_new();
     unsigned pool = rig_pool(rig, GPU, SL_KIND_MIG, 4);
-    (void)state;
     rig->pool[pool].profile = rig_profile(a30, "2g.12gb");
     rig->pool[pool].memory_mib = 11968;
     for (unsigned d = 0; d < 2; d++) {
@@ -117,11 +113,10 @@ static void the_smallest_instance_that_suffices_is_chosen(void **state)
     rig_free(rig);
 }
 
-static void instances_known_by_counts_have_the_memory_of_their_label(void **state)
+TEST_THAT(instances_known_by_counts_have_the_memory_of_their_label)
 {
     struct rig *rig = rig_new();
     unsigned pool = rig_pool(rig, MIG, SL_KIND_MIG, 4);
-    (void)state;
     rig->pool[pool].on_devices = false;
     rig->pool[pool].memory_mib = 5952;
     struct sl_ask ask = ask_of(MIG, 1, 0, 5952);
@@ -135,12 +130,11 @@ static void instances_known_by_counts_have_the_memory_of_their_label(void **stat
 
 /* ---- declared shares ---- */
 
-static void what_others_declared_is_not_there_any_more(void **state)
+TEST_THAT(what_others_declared_is_not_there_any_more)
 {
     static const int64_t mib[] = {16000, 16000};
     struct rig *rig = gpus(mib, 2, 10);
     struct sl_ask ask = ask_of(SHARED, 1, 9000, 0);
-    (void)state;
     rig_run(rig, &ask, "nvidia.com/gpu.shared=0");
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu.shared=1");
     ask.item[0].memory_mib = 7000;
@@ -155,13 +149,12 @@ static void what_others_declared_is_not_there_any_more(void **state)
     rig_free(rig);
 }
 
-static void residents_that_declare_nothing_take_replicas_only(void **state)
+TEST_THAT(residents_that_declare_nothing_take_replicas_only)
 {
     static const int64_t mib[] = {16000};
     struct rig *rig = gpus(mib, 1, 3);
     struct sl_ask silent = ask_of(SHARED, 2, 0, 0);
     struct sl_ask ask = ask_of(SHARED, 1, 16000, 0);
-    (void)state;
     rig_run(rig, &silent, NULL);
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
     rig_run(rig, &ask, NULL);
@@ -169,11 +162,10 @@ static void residents_that_declare_nothing_take_replicas_only(void **state)
     rig_free(rig);
 }
 
-static void replicas_of_instances_share_the_instance(void **state)
+TEST_THAT(replicas_of_instances_share_the_instance)
 {
     struct rig *rig = rig_new();
     unsigned pool = rig_pool(rig, MIGS, SL_KIND_REPLICA, 8);
-    (void)state;
     rig->pool[pool].replicas = 4;
     rig->pool[pool].profile = rig_profile(rig_model("A30-24GB"), "1g.6gb");
     rig->pool[pool].memory_mib = 6000;
@@ -196,11 +188,10 @@ static void use_beyond_asks(struct rig *rig, unsigned device, int32_t over_mib)
     rig->measured[device].over_mib = over_mib;
 }
 
-static void use_beyond_the_asks_is_told_where_it_is_why_nothing_fits(void **state)
+TEST_THAT(use_beyond_the_asks_is_told_where_it_is_why_nothing_fits)
 {
     static const int64_t mib[] = {16384, 16384, 16384};
     struct rig *rig = gpus(mib, 3, 4);
-    (void)state;
     struct sl_ask ask = ask_of(SHARED, 1, 1100, 0);
     struct sl_ask full = ask_of(SHARED, 1, 16000, 0);
     rig_run(rig, &ask, SHARED "=0");
@@ -226,10 +217,9 @@ static void use_beyond_the_asks_is_told_where_it_is_why_nothing_fits(void **stat
     rig_free(rig);
 }
 
-static void use_beyond_the_shares_of_gpushare_is_told_too(void **state)
+TEST_THAT(use_beyond_the_shares_of_gpushare_is_told_too)
 {
     struct rig *rig = rig_new();
-    (void)state;
     rig_pool(rig, "aliyun.com/gpu-mem", SL_KIND_MEMORY, 32);
     rig->device[rig_device(rig, 16)].memory_mib = 16000;
     rig->device[rig_device(rig, 16)].memory_mib = 16000;
@@ -245,11 +235,10 @@ static void use_beyond_the_shares_of_gpushare_is_told_too(void **state)
     rig_free(rig);
 }
 
-static void where_only_counts_are_known_the_node_has_one_sum(void **state)
+TEST_THAT(where_only_counts_are_known_the_node_has_one_sum)
 {
     struct rig *rig = rig_new();
     unsigned pool = rig_pool(rig, SHARED, SL_KIND_REPLICA, 8);
-    (void)state;
     rig->pool[pool].on_devices = false;
     rig->pool[pool].memory_mib = 16000;
     rig->pool[pool].total_mib = 32000;
@@ -265,11 +254,10 @@ static void where_only_counts_are_known_the_node_has_one_sum(void **state)
     rig_free(rig);
 }
 
-static void an_mps_replica_has_its_equal_part_and_no_more(void **state)
+TEST_THAT(an_mps_replica_has_its_equal_part_and_no_more)
 {
     static const int64_t mib[] = {16000, 24000};
     struct rig *rig = gpus(mib, 2, 4);
-    (void)state;
     rig->pool[0].equal_memory = true;
     struct sl_ask ask = ask_of(SHARED, 1, 4000, 0);
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu.shared=0");
@@ -283,12 +271,11 @@ static void an_mps_replica_has_its_equal_part_and_no_more(void **state)
     rig_free(rig);
 }
 
-static void where_a_request_may_be_for_one_replica_more_is_never(void **state)
+TEST_THAT(where_a_request_may_be_for_one_replica_more_is_never)
 {
     static const int64_t mib[] = {16000, 16000};
     struct rig *rig = gpus(mib, 2, 4);
     struct sl_ask ask = ask_of(SHARED, 2, 0, 0);
-    (void)state;
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
     rig->pool[0].one_each = true;
     text_is(rig, &ask,
@@ -301,12 +288,11 @@ static void where_a_request_may_be_for_one_replica_more_is_never(void **state)
     rig_free(rig);
 }
 
-static void containers_get_one_replica_each(void **state)
+TEST_THAT(containers_get_one_replica_each)
 {
     static const int64_t mib[] = {16000, 16000};
     struct rig *rig = gpus(mib, 2, 4);
     struct sl_ask ask = ask_of(SHARED, 3, 0, 0);
-    (void)state;
     rig->pool[0].one_each = true;
     ask.item[0].each = 1;
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu.shared=0*2,1");
@@ -316,13 +302,12 @@ static void containers_get_one_replica_each(void **state)
     rig_free(rig);
 }
 
-static void a_gpu_of_which_more_is_declared_than_it_has_is_told_of(void **state)
+TEST_THAT(a_gpu_of_which_more_is_declared_than_it_has_is_told_of)
 {
     static const int64_t mib[] = {16000, 16000};
     struct rig *rig = gpus(mib, 2, 4);
     struct sl_ask ask = ask_of(SHARED, 1, 8000, 0);
     char text[256];
-    (void)state;
     rig_run(rig, &ask, "nvidia.com/gpu.shared=1");
     rig_run(rig, &ask, "nvidia.com/gpu.shared=1");
     assert_false(sl_view_overcommitted(rig_view(rig)));
@@ -404,12 +389,11 @@ static void take(struct left *left, const struct rig *rig, const struct sl_ask *
     }
 }
 
-static void a_choice_is_found_whenever_there_is_one_and_takes_no_more_than_there_is(void **state)
+TEST_THAT(a_choice_is_found_whenever_there_is_one_and_takes_no_more_than_there_is)
 {
     uint64_t seed = 5;
     unsigned fitted = 0;
     unsigned refused = 0;
-    (void)state;
     for (unsigned round = 0; round < 3000; round++) {
         struct rig *rig = random_rig(&seed);
         struct left left = {{0}, {0}};
@@ -438,14 +422,13 @@ static void a_choice_is_found_whenever_there_is_one_and_takes_no_more_than_there
     assert_true(fitted > 1000 && refused > 1000);
 }
 
-static void taking_a_resident_out_gives_its_declared_share_back(void **state)
+TEST_THAT(taking_a_resident_out_gives_its_declared_share_back)
 {
     static const int64_t mib[] = {16000};
     struct rig *rig = gpus(mib, 1, 4);
     struct sl_ask ask = ask_of(SHARED, 1, 16000, 0);
     struct sl_scratch scratch;
     struct sl_assignment assignment;
-    (void)state;
     rig_run(rig, &ask, "nvidia.com/gpu.shared=0");
     sl_scratch_init(&scratch, rig_view(rig));
     assert_int_equal(scratch.device[0].declared_mib, 16000);
@@ -456,14 +439,13 @@ static void taking_a_resident_out_gives_its_declared_share_back(void **state)
     rig_free(rig);
 }
 
-static void exact_places_are_taken_only_while_they_have_the_memory(void **state)
+TEST_THAT(exact_places_are_taken_only_while_they_have_the_memory)
 {
     static const int64_t mib[] = {16000, 16000};
     struct rig *rig = gpus(mib, 2, 4);
     struct sl_ask ask = ask_of(SHARED, 1, 9000, 0);
     struct sl_assignment assignment;
     struct sl_scratch scratch;
-    (void)state;
     assert_true(
         sl_assignment_parse(&rig->node, &ask, SL_STR("nvidia.com/gpu.shared=0"), &assignment));
     sl_scratch_init(&scratch, rig_view(rig));
@@ -472,13 +454,12 @@ static void exact_places_are_taken_only_while_they_have_the_memory(void **state)
     rig_free(rig);
 }
 
-static void exact_instances_are_taken_only_while_they_have_the_memory(void **state)
+TEST_THAT(exact_instances_are_taken_only_while_they_have_the_memory)
 {
     struct rig *rig = rig_new();
     unsigned pool = rig_pool(rig, MIGS, SL_KIND_REPLICA, 8);
     struct sl_assignment assignment;
     struct sl_scratch scratch;
-    (void)state;
     rig->pool[pool].replicas = 4;
     rig->pool[pool].profile = rig_profile(rig_model("A30-24GB"), "1g.6gb");
     rig->pool[pool].memory_mib = 6000;
@@ -497,10 +478,9 @@ static void exact_instances_are_taken_only_while_they_have_the_memory(void **sta
     rig_free(rig);
 }
 
-static void the_largest_gpu_is_told_wherever_it_stands(void **state)
+TEST_THAT(the_largest_gpu_is_told_wherever_it_stands)
 {
     struct sl_ask ask = ask_of(GPU, 1, 0, 30000);
-    (void)state;
     for (unsigned largest = 0; largest < 3; largest++) {
         int64_t mib[] = {16384, 16384, 16384};
         mib[largest] = 24576;
@@ -514,11 +494,10 @@ static void the_largest_gpu_is_told_wherever_it_stands(void **state)
     }
 }
 
-static void the_largest_instance_is_told_wherever_it_stands(void **state)
+TEST_THAT(the_largest_instance_is_told_wherever_it_stands)
 {
     const struct sl_mig_model *a30 = rig_model("A30-24GB");
     struct sl_ask ask = ask_of(GPU, 1, 0, 30000);
-    (void)state;
     for (unsigned largest = 0; largest < 3; largest++) {
         struct rig *rig = rig_new();
         unsigned other = rig_pool(rig, "nvidia.com/mig-4g.24gb", SL_KIND_MIG, 1);
@@ -534,32 +513,4 @@ static void the_largest_instance_is_told_wherever_it_stands(void **state)
         assert_int_equal(rig_verdict(rig, &ask).largest, 11968);
         rig_free(rig);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_smallest_whole_gpu_that_suffices_is_chosen),
-        cmocka_unit_test(a_gpu_with_less_is_never_given),
-        cmocka_unit_test(memory_that_nobody_knows_does_not_meet_a_minimum),
-        cmocka_unit_test(the_smallest_instance_that_suffices_is_chosen),
-        cmocka_unit_test(instances_known_by_counts_have_the_memory_of_their_label),
-        cmocka_unit_test(what_others_declared_is_not_there_any_more),
-        cmocka_unit_test(residents_that_declare_nothing_take_replicas_only),
-        cmocka_unit_test(replicas_of_instances_share_the_instance),
-        cmocka_unit_test(use_beyond_the_asks_is_told_where_it_is_why_nothing_fits),
-        cmocka_unit_test(use_beyond_the_shares_of_gpushare_is_told_too),
-        cmocka_unit_test(where_only_counts_are_known_the_node_has_one_sum),
-        cmocka_unit_test(an_mps_replica_has_its_equal_part_and_no_more),
-        cmocka_unit_test(where_a_request_may_be_for_one_replica_more_is_never),
-        cmocka_unit_test(containers_get_one_replica_each),
-        cmocka_unit_test(a_gpu_of_which_more_is_declared_than_it_has_is_told_of),
-        cmocka_unit_test(a_choice_is_found_whenever_there_is_one_and_takes_no_more_than_there_is),
-        cmocka_unit_test(taking_a_resident_out_gives_its_declared_share_back),
-        cmocka_unit_test(exact_places_are_taken_only_while_they_have_the_memory),
-        cmocka_unit_test(exact_instances_are_taken_only_while_they_have_the_memory),
-        cmocka_unit_test(the_largest_gpu_is_told_wherever_it_stands),
-        cmocka_unit_test(the_largest_instance_is_told_wherever_it_stands),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

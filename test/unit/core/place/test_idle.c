@@ -6,9 +6,8 @@
 #define MEM    "aliyun.com/gpu-mem"
 #define MIG    "nvidia.com/mig-1g.6gb"
 
-static void gap_is_what_of_a_gpu_is_idle(void **state)
+TEST_THAT(gap_is_what_of_a_gpu_is_idle)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(4, 16);
     struct sl_ask six = rig_ask(MEM, 6);
     struct sl_ask gpu = rig_ask(GPU, 1);
@@ -28,9 +27,8 @@ static void gap_is_what_of_a_gpu_is_idle(void **state)
 }
 
 /* A GPU with shares and replicas has the smaller rest of both. */
-static void gap_of_replicas_is_in_steps_of_the_memory(void **state)
+TEST_THAT(gap_of_replicas_is_in_steps_of_the_memory)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 24);
     struct sl_ask six = rig_ask(MEM, 6);
     struct sl_ask share = rig_ask(SHARED, 1);
@@ -46,9 +44,8 @@ static void gap_of_replicas_is_in_steps_of_the_memory(void **state)
     rig_free(rig);
 }
 
-static void replicas_alone_are_steps(void **state)
+TEST_THAT(replicas_alone_are_steps)
 {
-    (void)state;
     struct rig *rig = rig_new();
     struct sl_ask share = rig_ask(SHARED, 1);
     rig->pool[rig_pool(rig, SHARED, SL_KIND_REPLICA, 10)].replicas = 5;
@@ -63,9 +60,8 @@ static void replicas_alone_are_steps(void **state)
     rig_free(rig);
 }
 
-static void many_units_are_counted_in_hundredths_rounded_down(void **state)
+TEST_THAT(many_units_are_counted_in_hundredths_rounded_down)
 {
-    (void)state;
     static const struct {
         int64_t units;
         int64_t used;
@@ -87,9 +83,8 @@ static void many_units_are_counted_in_hundredths_rounded_down(void **state)
     }
 }
 
-static void devices_that_differ_or_are_not_known_have_no_steps(void **state)
+TEST_THAT(devices_that_differ_or_are_not_known_have_no_steps)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     rig->device[1].memory_units = 8;
     assert_int_equal(rig_view(rig)->idle.steps, 0);
@@ -106,9 +101,8 @@ static void devices_that_differ_or_are_not_known_have_no_steps(void **state)
     rig_free(rig);
 }
 
-static void instances_are_not_idle_gpus(void **state)
+TEST_THAT(instances_are_not_idle_gpus)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     unsigned pool = rig_pool(rig, MIG, SL_KIND_MIG, 1);
     rig->pool[pool].on_devices = false;
@@ -120,9 +114,8 @@ static void instances_are_not_idle_gpus(void **state)
     rig_free(rig);
 }
 
-static void cpu_is_the_nodes_when_it_is_stated(void **state)
+TEST_THAT(cpu_is_the_nodes_when_it_is_stated)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     rig->node.host.cpu_milli = 1;
     assert_int_equal(rig_view(rig)->idle.cpu_milli, 1);
@@ -131,18 +124,4 @@ static void cpu_is_the_nodes_when_it_is_stated(void **state)
     rig->node.host.cpu_milli = -1;
     assert_int_equal(rig_view(rig)->idle.cpu_milli, -1);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gap_is_what_of_a_gpu_is_idle),
-        cmocka_unit_test(gap_of_replicas_is_in_steps_of_the_memory),
-        cmocka_unit_test(replicas_alone_are_steps),
-        cmocka_unit_test(many_units_are_counted_in_hundredths_rounded_down),
-        cmocka_unit_test(devices_that_differ_or_are_not_known_have_no_steps),
-        cmocka_unit_test(instances_are_not_idle_gpus),
-        cmocka_unit_test(cpu_is_the_nodes_when_it_is_stated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,12 +53,11 @@ static bool has_room(const struct rig *rig, const struct sl_ask_item *item)
            measured->pods == sl_view_pods_of(rig->view, 0); /* beside the same pods */
 }
 
-static void one_more_fits_while_what_is_expected_of_it_has_room(void **state)
+TEST_THAT(one_more_fits_while_what_is_expected_of_it_has_room)
 {
     struct rig *rig = a_gpu_that_is_declared_in_full();
     uint64_t seed = 9;
     unsigned fitted = 0;
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct sl_ask ask = rig_ask(SHARED, 1 + (rig_random(&seed, 8) == 0));
         ask.item[0].memory_mib = 1 + (int32_t)rig_random(&seed, TOTAL);
@@ -71,12 +70,4 @@ static void one_more_fits_while_what_is_expected_of_it_has_room(void **state)
     }
     assert_in_range(fitted, 2000, 18000);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_more_fits_while_what_is_expected_of_it_has_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

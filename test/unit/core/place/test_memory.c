@@ -9,9 +9,10 @@
 
 #define GPU "nvidia.com/gpu"
 
-static void without_memory_there_is_no_pod_node_or_view(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct rig *rig, without_memory_there_is_no_pod_node_or_view)
 {
-    struct rig *rig = *state;
     struct sl_error err = {.code = SL_ERR_NONE};
     asks(rig, GPU "=1");
     rig->node.allocatable = facts_pairs(&rig->facts, GPU "=4");
@@ -39,9 +40,8 @@ static void without_memory_there_is_no_pod_node_or_view(void **state)
     assert_int_equal(lack.live, live);
 }
 
-static void without_memory_no_victim_is_spared_or_named(void **state)
+TEST_ON(struct rig *rig, without_memory_no_victim_is_spared_or_named)
 {
-    struct rig *rig = *state;
     const struct sl_str victim = SL_STR("u1");
     bool keep = false;
     asks(rig, GPU "=1");
@@ -64,13 +64,4 @@ static void without_memory_no_victim_is_spared_or_named(void **state)
     assert_true(n > 2);
     assert_true(keep);
     sl_view_free(view);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(without_memory_there_is_no_pod_node_or_view),
-        TEST(without_memory_no_victim_is_spared_or_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,27 +24,24 @@ static void run(struct rig *rig, const char *resource, int64_t count, const char
     (void)rig_run(rig, &ask, where);
 }
 
-static void full_node_is_not_over_committed(void **state)
+TEST_THAT(full_node_is_not_over_committed)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, GPU, 1, GPU "=0");
     run(rig, GPU, 1, NULL);
     assert_says(rig, "");
 }
 
-static void more_in_use_than_there_is_gives_both_numbers(void **state)
+TEST_THAT(more_in_use_than_there_is_gives_both_numbers)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, GPU, 2, NULL);
     run(rig, GPU, 3, NULL);
     assert_says(rig, "5 in use of 2 " GPU);
 }
 
-static void share_of_memory_that_no_gpu_has_room_for_is_without_a_place(void **state)
+TEST_THAT(share_of_memory_that_no_gpu_has_room_for_is_without_a_place)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, MEM, 10, MEM "=0*10");
     run(rig, MEM, 10, MEM "=1*10");
@@ -52,27 +49,24 @@ static void share_of_memory_that_no_gpu_has_room_for_is_without_a_place(void **s
     assert_says(rig, "8 " MEM " in use beside what else is, for which there is no place");
 }
 
-static void whole_gpu_beside_a_share_of_the_only_one_is_without_a_place(void **state)
+TEST_THAT(whole_gpu_beside_a_share_of_the_only_one_is_without_a_place)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     run(rig, MEM, 1, MEM "=0*1");
     run(rig, GPU, 1, NULL);
     assert_says(rig, "1 " GPU " in use beside what else is, for which there is no place");
 }
 
-static void memory_beyond_one_gpu_names_it(void **state)
+TEST_THAT(memory_beyond_one_gpu_names_it)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, MEM, 10, MEM "=1*10");
     run(rig, MEM, 10, MEM "=1*10");
     assert_says(rig, "20 in use of 16 units of memory on GPU 1");
 }
 
-static void resource_that_is_not_offered_is_named(void **state)
+TEST_THAT(resource_that_is_not_offered_is_named)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     run(rig, MIG, 1, NULL);
     run(rig, MIG, 2, NULL);
@@ -95,17 +89,15 @@ static void run_spanning(struct rig *rig, int64_t count, const char *where)
     (void)rig_run(rig, &ask, where);
 }
 
-static void equal_parts_of_a_share_have_their_place(void **state)
+TEST_THAT(equal_parts_of_a_share_have_their_place)
 {
-    (void)state;
     struct rig *rig = spanning_node();
     run_spanning(rig, 32, MEM "=0*16,1*16");
     assert_says(rig, "");
 }
 
-static void part_smaller_than_asked_for_is_without_a_place(void **state)
+TEST_THAT(part_smaller_than_asked_for_is_without_a_place)
 {
-    (void)state;
     struct rig *rig = spanning_node();
     run(rig, MEM, 6, MEM "=0*6");
     run_spanning(rig, 24, NULL); /* 12 on GPU 1; GPU 0 has but 10 */
@@ -113,7 +105,7 @@ static void part_smaller_than_asked_for_is_without_a_place(void **state)
 }
 
 /* One GPU of 1,000 MiB that four may share. */
-static void declared_memory_is_over_from_the_first_mib_on(void **state)
+TEST_THAT(declared_memory_is_over_from_the_first_mib_on)
 {
     static const struct {
         int32_t mib; /* that the second pod declares beside 600 of the first */
@@ -124,7 +116,6 @@ static void declared_memory_is_over_from_the_first_mib_on(void **state)
         {401, 1000, "1001 MiB declared of the 1000 MiB of GPU 5"},
         {401, 0, ""},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rig *rig = rig_new();
         rig->pool[rig_pool(rig, SHARED, SL_KIND_REPLICA, 4)].replicas = 4;
@@ -139,9 +130,8 @@ static void declared_memory_is_over_from_the_first_mib_on(void **state)
     }
 }
 
-static void only_the_first_resource_that_is_not_offered_is_named(void **state)
+TEST_THAT(only_the_first_resource_that_is_not_offered_is_named)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     run(rig, MIG, 1, NULL);
     run(rig, SHARED, 5, NULL);
@@ -149,9 +139,8 @@ static void only_the_first_resource_that_is_not_offered_is_named(void **state)
     assert_says(rig, "3 " MIG " in use, which the node does not offer");
 }
 
-static void everything_that_is_over_is_told(void **state)
+TEST_THAT(everything_that_is_over_is_told)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, MEM, 20, MEM "=0*20");
     run(rig, MEM, 17, MEM "=1*17");
@@ -159,22 +148,4 @@ static void everything_that_is_over_is_told(void **state)
     assert_says(rig, "37 in use of 32 " MEM "; 3 in use of 2 " GPU
                      "; 20 in use of 16 units of memory on GPU 0; 17 in use of 16 units of memory "
                      "on GPU 1");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_node_is_not_over_committed),
-        cmocka_unit_test(more_in_use_than_there_is_gives_both_numbers),
-        cmocka_unit_test(share_of_memory_that_no_gpu_has_room_for_is_without_a_place),
-        cmocka_unit_test(whole_gpu_beside_a_share_of_the_only_one_is_without_a_place),
-        cmocka_unit_test(memory_beyond_one_gpu_names_it),
-        cmocka_unit_test(resource_that_is_not_offered_is_named),
-        cmocka_unit_test(equal_parts_of_a_share_have_their_place),
-        cmocka_unit_test(part_smaller_than_asked_for_is_without_a_place),
-        cmocka_unit_test(declared_memory_is_over_from_the_first_mib_on),
-        cmocka_unit_test(only_the_first_resource_that_is_not_offered_is_named),
-        cmocka_unit_test(everything_that_is_over_is_told),
-    };
-    return cmocka_run_group_tests_name("overcommit", tests, NULL, NULL);
 }

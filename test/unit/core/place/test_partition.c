@@ -28,9 +28,8 @@ static unsigned index_of(const struct rig *rig, unsigned pool)
     return (unsigned)sl_model_index(rig->node.model, rig->pool[pool].profile);
 }
 
-static void layout_has_what_is_in_use_on_that_device(void **state)
+TEST_THAT(layout_has_what_is_in_use_on_that_device)
 {
-    (void)state;
     struct rig *rig = two_a30();
     struct sl_mig_layout layout;
     rig_instance(rig, 0, 0, 0); /* free */
@@ -47,9 +46,8 @@ static void layout_has_what_is_in_use_on_that_device(void **state)
     rig_free(rig);
 }
 
-static void instance_of_unknown_start_is_where_it_fits(void **state)
+TEST_THAT(instance_of_unknown_start_is_where_it_fits)
 {
-    (void)state;
     struct rig *rig = two_a30();
     struct sl_mig_layout layout;
     int32_t used[] = {1, 1, 0};
@@ -64,9 +62,8 @@ static void instance_of_unknown_start_is_where_it_fits(void **state)
     rig_free(rig);
 }
 
-static void instance_of_unknown_start_gives_way_to_known_ones(void **state)
+TEST_THAT(instance_of_unknown_start_gives_way_to_known_ones)
 {
-    (void)state;
     struct rig *rig = two_a30();
     struct sl_mig_layout layout;
     const int32_t used[] = {1, 1};
@@ -77,9 +74,8 @@ static void instance_of_unknown_start_gives_way_to_known_ones(void **state)
     rig_free(rig);
 }
 
-static void layout_of_what_no_model_has_is_not_known(void **state)
+TEST_THAT(layout_of_what_no_model_has_is_not_known)
 {
-    (void)state;
     struct rig *rig = two_a30();
     struct sl_mig_layout layout;
     int32_t used[] = {1};
@@ -94,9 +90,8 @@ static void layout_of_what_no_model_has_is_not_known(void **state)
     rig_free(rig);
 }
 
-static void lost_is_what_fitted_before_and_no_more(void **state)
+TEST_THAT(lost_is_what_fitted_before_and_no_more)
 {
-    (void)state;
     struct rig *rig = two_a30();
     const int32_t before[] = {0, 0};
     const int32_t after[] = {1, 0};
@@ -124,9 +119,8 @@ static void lost_is_what_fitted_before_and_no_more(void **state)
 }
 
 /* All GPUs of a node of strategy single are cut alike, where nothing of it is in use. */
-static void single_node_may_be_cut_into_instances_that_are_large_enough(void **state)
+TEST_THAT(single_node_may_be_cut_into_instances_that_are_large_enough)
 {
-    (void)state;
     struct rig *rig = rig_new();
     struct sl_ask ask = rig_ask("nvidia.com/gpu", 2);
     rig->node.model = rig_model("A30-24GB");
@@ -153,17 +147,4 @@ static void single_node_may_be_cut_into_instances_that_are_large_enough(void **s
     ask.item[0].least_mib = 30000;
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_LITTLE_MEMORY);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layout_has_what_is_in_use_on_that_device),
-        cmocka_unit_test(instance_of_unknown_start_is_where_it_fits),
-        cmocka_unit_test(instance_of_unknown_start_gives_way_to_known_ones),
-        cmocka_unit_test(layout_of_what_no_model_has_is_not_known),
-        cmocka_unit_test(lost_is_what_fitted_before_and_no_more),
-        cmocka_unit_test(single_node_may_be_cut_into_instances_that_are_large_enough),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

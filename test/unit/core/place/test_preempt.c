@@ -17,9 +17,8 @@ static struct sl_pod *run(struct rig *rig, const char *resource, int64_t count, 
     return pod;
 }
 
-static void victim_whose_devices_nobody_needs_is_spared(void **state)
+TEST_THAT(victim_whose_devices_nobody_needs_is_spared)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, GPU, 1, GPU "=0", 0);
     run(rig, GPU, 1, GPU "=1", 0);
@@ -32,9 +31,8 @@ static void victim_whose_devices_nobody_needs_is_spared(void **state)
     rig_free(rig);
 }
 
-static void victim_named_twice_goes_or_stays_as_one(void **state)
+TEST_THAT(victim_named_twice_goes_or_stays_as_one)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, GPU, 1, GPU "=0", 0);
     run(rig, GPU, 1, GPU "=1", 0);
@@ -47,9 +45,8 @@ static void victim_named_twice_goes_or_stays_as_one(void **state)
     rig_free(rig);
 }
 
-static void victim_named_twice_makes_room_once(void **state)
+TEST_THAT(victim_named_twice_makes_room_once)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig->pool[rig_pool(rig, GPU, SL_KIND_WHOLE, 3)].on_devices = false;
     for (unsigned i = 0; i < 3; i++) {
@@ -64,9 +61,8 @@ static void victim_named_twice_makes_room_once(void **state)
     rig_free(rig);
 }
 
-static void highest_priority_is_spared_first(void **state)
+TEST_THAT(highest_priority_is_spared_first)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, GPU, 1, GPU "=0", 9);
     run(rig, GPU, 1, GPU "=1", 5);
@@ -79,9 +75,8 @@ static void highest_priority_is_spared_first(void **state)
     rig_free(rig);
 }
 
-static void victims_whose_going_makes_no_room_on_one_device_are_no_answer(void **state)
+TEST_THAT(victims_whose_going_makes_no_room_on_one_device_are_no_answer)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, MEM, 8, MEM "=0*8", 0);
     run(rig, MEM, 8, MEM "=0*8", 0);
@@ -102,9 +97,8 @@ static void victims_whose_going_makes_no_room_on_one_device_are_no_answer(void *
     rig_free(rig);
 }
 
-static void victims_that_hold_nothing_here_are_kept(void **state)
+TEST_THAT(victims_that_hold_nothing_here_are_kept)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     run(rig, GPU, 1, GPU "=0", 0);
     run(rig, MIG, 1, NULL, 0); /* a resource that the node has not */
@@ -117,9 +111,8 @@ static void victims_that_hold_nothing_here_are_kept(void **state)
 }
 
 /* kube-scheduler then wants them gone for cpu or the like, and takes an empty list for an error. */
-static void all_victims_go_when_the_ask_fits_beside_them(void **state)
+TEST_THAT(all_victims_go_when_the_ask_fits_beside_them)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, GPU, 1, GPU "=0", 0);
     struct sl_ask ask = rig_ask(GPU, 1);
@@ -130,9 +123,8 @@ static void all_victims_go_when_the_ask_fits_beside_them(void **state)
     rig_free(rig);
 }
 
-static void ask_for_nothing_spares_nobody(void **state)
+TEST_THAT(ask_for_nothing_spares_nobody)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     run(rig, GPU, 1, GPU "=0", 0);
     struct sl_ask ask = {0};
@@ -144,9 +136,8 @@ static void ask_for_nothing_spares_nobody(void **state)
     rig_free(rig);
 }
 
-static void what_never_fits_is_told(void **state)
+TEST_THAT(what_never_fits_is_told)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     run(rig, GPU, 1, GPU "=0", 0);
     struct sl_ask ask = rig_ask(GPU, 2);
@@ -159,9 +150,8 @@ static void what_never_fits_is_told(void **state)
     rig_free(rig);
 }
 
-static void victim_named_twice_is_one_victim(void **state)
+TEST_THAT(victim_named_twice_is_one_victim)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     run(rig, GPU, 1, GPU "=0", 0);
     run(rig, GPU, 1, GPU "=1", 0);
@@ -175,9 +165,8 @@ static void victim_named_twice_is_one_victim(void **state)
 }
 
 /* Victims times residents would be some 500,000 a round. */
-static void finding_a_victim_among_many_takes_few_steps(void **state)
+TEST_THAT(finding_a_victim_among_many_takes_few_steps)
 {
-    (void)state;
     enum { PODS = 1000, STEPS = 10 };
     static struct sl_pod pod[PODS];
     static struct sl_resident resident[PODS];
@@ -203,9 +192,8 @@ static void finding_a_victim_among_many_takes_few_steps(void **state)
     sl_uids_free(&uids);
 }
 
-static void a_resident_without_a_uid_is_nobody_s_victim(void **state)
+TEST_THAT(a_resident_without_a_uid_is_nobody_s_victim)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     struct sl_pod *pod = run(rig, GPU, 1, GPU "=0", 0);
     pod->uid = "";
@@ -284,9 +272,8 @@ static void check_keep(struct rig *rig, const struct sl_ask *ask, unsigned victi
     }
 }
 
-static void kept_victims_suffice_and_none_of_them_could_be_spared(void **state)
+TEST_THAT(kept_victims_suffice_and_none_of_them_could_be_spared)
 {
-    (void)state;
     uint64_t seed = 11;
     for (unsigned round = 0; round < 400; round++) {
         struct rig *rig = random_node(&seed);
@@ -304,9 +291,8 @@ static void kept_victims_suffice_and_none_of_them_could_be_spared(void **state)
 }
 
 /* It finds room at once; for the other one of lower priority has to go, or would in vain. */
-static void a_nominee_with_room_keeps_it_beside_one_that_has_none(void **state)
+TEST_THAT(a_nominee_with_room_keeps_it_beside_one_that_has_none)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 4);
     struct sl_ask one = rig_ask(MEM, 1);
     struct sl_verdict verdict;
@@ -320,25 +306,4 @@ static void a_nominee_with_room_keeps_it_beside_one_that_has_none(void **state)
     assert_int_equal(verdict.reason, SL_REASON_NOMINATED);
     assert_false(sl_choose_beside(view, too_large, 2, &one, NULL, NULL));
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(victim_whose_devices_nobody_needs_is_spared),
-        cmocka_unit_test(victim_named_twice_goes_or_stays_as_one),
-        cmocka_unit_test(victim_named_twice_makes_room_once),
-        cmocka_unit_test(highest_priority_is_spared_first),
-        cmocka_unit_test(victims_whose_going_makes_no_room_on_one_device_are_no_answer),
-        cmocka_unit_test(victims_that_hold_nothing_here_are_kept),
-        cmocka_unit_test(all_victims_go_when_the_ask_fits_beside_them),
-        cmocka_unit_test(ask_for_nothing_spares_nobody),
-        cmocka_unit_test(what_never_fits_is_told),
-        cmocka_unit_test(victim_named_twice_is_one_victim),
-        cmocka_unit_test(finding_a_victim_among_many_takes_few_steps),
-        cmocka_unit_test(a_resident_without_a_uid_is_nobody_s_victim),
-        cmocka_unit_test(a_nominee_with_room_keeps_it_beside_one_that_has_none),
-        cmocka_unit_test(kept_victims_suffice_and_none_of_them_could_be_spared),
-    };
-    return cmocka_run_group_tests_name("preempt", tests, NULL, NULL);
 }

@@ -89,9 +89,8 @@ static void assert_instances_counted(const struct rig *rig, const struct sl_scra
     }
 }
 
-static void a_place_is_free_where_it_is_free_at_both_times(void **state)
+TEST_THAT(a_place_is_free_where_it_is_free_at_both_times)
 {
-    (void)state;
     struct rig *rig = a_node_of_all_kinds();
     uint64_t seed = 11;
     (void)rig_view(rig);
@@ -117,9 +116,8 @@ static void a_place_is_free_where_it_is_free_at_both_times(void **state)
 }
 
 /* An instance that is in use at both times is one instance: gone from one, it leaves none. */
-static void what_is_raised_is_counted_once(void **state)
+TEST_THAT(what_is_raised_is_counted_once)
 {
-    (void)state;
     struct rig *rig = a_node_of_all_kinds();
     struct sl_ask ask = rig_ask(MIG, 1);
     (void)rig_run(rig, &ask, MIG "=2/0");
@@ -132,13 +130,4 @@ static void what_is_raised_is_counted_once(void **state)
     assert_int_equal(now.device[2].instances, 0);
     assert_int_equal(now.pool_used[sl_view_pool(rig->view, ask.item[0].key)], 0);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_place_is_free_where_it_is_free_at_both_times),
-        cmocka_unit_test(what_is_raised_is_counted_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

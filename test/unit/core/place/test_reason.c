@@ -18,9 +18,8 @@ static void check_text(struct sl_verdict verdict, const char *malformed, const c
     assert_int_equal(len, strlen(expected));
 }
 
-static void sentences_carry_the_resource_and_the_numbers(void **state)
+TEST_THAT(sentences_carry_the_resource_and_the_numbers)
 {
-    (void)state;
     struct sl_verdict v = {.item = 1, .asked = 2, .free = 1, .capacity = 8};
     v.reason = SL_REASON_INSUFFICIENT;
     check_text(v, NULL, "nvidia.com/mig-1g.6gb: 2 asked, 1 free of 8");
@@ -47,7 +46,7 @@ static void sentences_carry_the_resource_and_the_numbers(void **state)
                "GPU requests");
 }
 
-static void one_sentence_speaks_for_all_nodes_with_the_reason(void **state)
+TEST_THAT(one_sentence_speaks_for_all_nodes_with_the_reason)
 {
     static const struct {
         struct sl_verdict sum;
@@ -128,7 +127,6 @@ static void one_sentence_speaks_for_all_nodes_with_the_reason(void **state)
         {{SL_REASON_EXCEEDS_TOGETHER, 1, .asked = 2}, 2, "no node is known that could take it"},
         {{SL_REASON_FITS, 0, .asked = 0}, 2, "no node is known that could take it"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char out[256];
         (void)sl_verdicts_text(&cases[i].sum, cases[i].nodes, &mig_ask, NULL, out, sizeof(out));
@@ -136,9 +134,8 @@ static void one_sentence_speaks_for_all_nodes_with_the_reason(void **state)
     }
 }
 
-static void memory_that_nobody_tells_is_called_unknown(void **state)
+TEST_THAT(memory_that_nobody_tells_is_called_unknown)
 {
-    (void)state;
     check_text(
         (struct sl_verdict){
             .reason = SL_REASON_LITTLE_MEMORY, .item = 1, .asked = 1, .largest = 5952},
@@ -151,9 +148,8 @@ static void memory_that_nobody_tells_is_called_unknown(void **state)
         "that, how much they have is unknown");
 }
 
-static void sentences_without_numbers(void **state)
+TEST_THAT(sentences_without_numbers)
 {
-    (void)state;
     check_text((struct sl_verdict){.reason = SL_REASON_FITS}, NULL, "fits");
     check_text((struct sl_verdict){.reason = SL_REASON_NO_ASK}, NULL, "asks for no GPU");
     check_text((struct sl_verdict){.reason = SL_REASON_UNKNOWN_NODE}, NULL, "node not known (yet)");
@@ -163,18 +159,16 @@ static void sentences_without_numbers(void **state)
                "malformed GPU request");
 }
 
-static void extreme_numbers_are_written_in_full(void **state)
+TEST_THAT(extreme_numbers_are_written_in_full)
 {
-    (void)state;
     struct sl_verdict v = {
         .reason = SL_REASON_INSUFFICIENT, .asked = INT64_MAX, .free = 0, .capacity = INT64_MIN};
     check_text(v, NULL,
                "aliyun.com/gpu-mem: 9223372036854775807 asked, 0 free of -9223372036854775808");
 }
 
-static void an_item_outside_the_ask_is_named_gpu(void **state)
+TEST_THAT(an_item_outside_the_ask_is_named_gpu)
 {
-    (void)state;
     struct sl_verdict v = {.reason = SL_REASON_NOT_OFFERED, .item = 7};
     check_text(v, NULL, "GPU: not offered by this node");
     char out[64];
@@ -183,9 +177,8 @@ static void an_item_outside_the_ask_is_named_gpu(void **state)
     assert_string_equal(out, "GPU: not offered by this node");
 }
 
-static void a_text_is_cut_at_every_size_and_never_overruns(void **state)
+TEST_THAT(a_text_is_cut_at_every_size_and_never_overruns)
 {
-    (void)state;
     const char *full = "nvidia.com/mig-1g.6gb: 2 asked, 1 free of 8";
     struct sl_verdict v = {
         .reason = SL_REASON_INSUFFICIENT, .item = 1, .asked = 2, .free = 1, .capacity = 8};
@@ -201,9 +194,8 @@ static void a_text_is_cut_at_every_size_and_never_overruns(void **state)
     }
 }
 
-static void a_text_is_never_cut_inside_a_character(void **state)
+TEST_THAT(a_text_is_never_cut_inside_a_character)
 {
-    (void)state;
     struct sl_verdict v = {.reason = SL_REASON_MALFORMED_ASK};
     char out[26];
     size_t len = sl_verdict_text(&v, NULL, "\xc3\xa4\xc3\xb6", out, sizeof(out));
@@ -215,9 +207,8 @@ static void a_text_is_never_cut_inside_a_character(void **state)
     assert_int_equal(len, 23);
 }
 
-static void nothing_follows_a_cut(void **state)
+TEST_THAT(nothing_follows_a_cut)
 {
-    (void)state;
     char out[4];
     struct sl_text text;
     sl_text_init(&text, out, sizeof(out));
@@ -229,9 +220,8 @@ static void nothing_follows_a_cut(void **state)
     assert_int_equal(text.len, 2);
 }
 
-static void what_a_device_class_offers_is_not_called_offered_by_nobody(void **state)
+TEST_THAT(what_a_device_class_offers_is_not_called_offered_by_nobody)
 {
-    (void)state;
     static const char resource[] = "nvidia.com/gpu";
     const uint64_t key = sl_hash(resource, strlen(resource));
     struct sl_ask ask = {.n = 2,
@@ -265,9 +255,8 @@ static void what_a_device_class_offers_is_not_called_offered_by_nobody(void **st
     assert_int_equal(v.reason, SL_REASON_OUT_OF_SERVICE);
 }
 
-static void as_many_resources_of_classes_are_kept_as_have_room(void **state)
+TEST_THAT(as_many_resources_of_classes_are_kept_as_have_room)
 {
-    (void)state;
     struct sl_dra dra = {0};
     for (int i = 1; i <= SL_DRA_MAX + 5; i++) {
         char name[40];
@@ -277,9 +266,8 @@ static void as_many_resources_of_classes_are_kept_as_have_room(void **state)
     assert_int_equal(dra.n, SL_DRA_MAX);
 }
 
-static void never_is_what_no_end_of_a_pod_would_help(void **state)
+TEST_THAT(never_is_what_no_end_of_a_pod_would_help)
 {
-    (void)state;
     for (enum sl_reason r = SL_REASON_FITS; r < SL_REASON_COUNT; r++) {
         bool never = r == SL_REASON_NOT_OFFERED || r == SL_REASON_EXCEEDS_NODE ||
                      r == SL_REASON_EXCEEDS_DEVICE || r == SL_REASON_EXCEEDS_TOGETHER ||
@@ -289,9 +277,8 @@ static void never_is_what_no_end_of_a_pod_would_help(void **state)
     }
 }
 
-static void every_reason_has_a_name_of_its_own_and_a_help(void **state)
+TEST_THAT(every_reason_has_a_name_of_its_own_and_a_help)
 {
-    (void)state;
     for (enum sl_reason r = SL_REASON_FITS; r < SL_REASON_COUNT; r++) {
         assert_non_null(sl_reason_name(r));
         assert_true(strlen(sl_reason_help(r)) > 20);
@@ -301,24 +288,4 @@ static void every_reason_has_a_name_of_its_own_and_a_help(void **state)
     }
     assert_string_equal(sl_reason_name(SL_REASON_INSUFFICIENT), "Insufficient");
     assert_string_equal(sl_reason_name(SL_REASON_NOT_PARTITIONED), "NotPartitioned");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sentences_carry_the_resource_and_the_numbers),
-        cmocka_unit_test(one_sentence_speaks_for_all_nodes_with_the_reason),
-        cmocka_unit_test(memory_that_nobody_tells_is_called_unknown),
-        cmocka_unit_test(sentences_without_numbers),
-        cmocka_unit_test(extreme_numbers_are_written_in_full),
-        cmocka_unit_test(an_item_outside_the_ask_is_named_gpu),
-        cmocka_unit_test(a_text_is_cut_at_every_size_and_never_overruns),
-        cmocka_unit_test(a_text_is_never_cut_inside_a_character),
-        cmocka_unit_test(nothing_follows_a_cut),
-        cmocka_unit_test(what_a_device_class_offers_is_not_called_offered_by_nobody),
-        cmocka_unit_test(as_many_resources_of_classes_are_kept_as_have_room),
-        cmocka_unit_test(never_is_what_no_end_of_a_pod_would_help),
-        cmocka_unit_test(every_reason_has_a_name_of_its_own_and_a_help),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,9 +151,8 @@ static void assert_without(struct rig *rig, uint64_t *seed)
     sl_view_free(without);
 }
 
-static void counters_are_the_sums_of_the_residents_parts(void **state)
+TEST_THAT(counters_are_the_sums_of_the_residents_parts)
 {
-    (void)state;
     uint64_t seed = 9;
     unsigned without = 0;
     for (unsigned round = 0; round < 300; round++) {
@@ -184,9 +183,8 @@ static const struct sl_assignment_part *part_of(const struct rig *rig, unsigned 
     return &rig->view->part[r->first_part + part];
 }
 
-static void who_has_too_little_memory_is_still_on_a_gpu_that_works(void **state)
+TEST_THAT(who_has_too_little_memory_is_still_on_a_gpu_that_works)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     struct sl_ask ask = rig_ask(GPU, 1);
     ask.item[0].least_mib = 80000;
@@ -202,9 +200,8 @@ static void who_has_too_little_memory_is_still_on_a_gpu_that_works(void **state)
     rig_free(rig);
 }
 
-static void share_larger_than_any_gpu_is_on_as_many_as_it_fills(void **state)
+TEST_THAT(share_larger_than_any_gpu_is_on_as_many_as_it_fills)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     struct sl_ask forty = rig_ask(MEM, 40);
     struct sl_ask more = rig_ask(MEM, 10);
@@ -221,9 +218,8 @@ static void share_larger_than_any_gpu_is_on_as_many_as_it_fills(void **state)
     rig_free(rig);
 }
 
-static void several_of_what_is_given_one_by_one_are_not_chosen(void **state)
+TEST_THAT(several_of_what_is_given_one_by_one_are_not_chosen)
 {
-    (void)state;
     struct rig *rig = rig_new();
     struct sl_ask ask = rig_ask(SHARED, 2);
     struct sl_scratch scratch;
@@ -241,15 +237,4 @@ static void several_of_what_is_given_one_by_one_are_not_chosen(void **state)
     ask.item[0].each = 1; /* two containers */
     assert_true(sl_scratch_choose(&scratch, ask.item, 1, false, &assignment, &failed));
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters_are_the_sums_of_the_residents_parts),
-        cmocka_unit_test(several_of_what_is_given_one_by_one_are_not_chosen),
-        cmocka_unit_test(who_has_too_little_memory_is_still_on_a_gpu_that_works),
-        cmocka_unit_test(share_larger_than_any_gpu_is_on_as_many_as_it_fills),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

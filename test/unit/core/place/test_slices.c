@@ -34,13 +34,12 @@ static struct rig *mixed(void)
     return rig;
 }
 
-static void gpu_gives_as_many_slices_of_a_size_as_it_has(void **state)
+TEST_THAT(gpu_gives_as_many_slices_of_a_size_as_it_has)
 {
     struct rig *rig = mixed();
     struct sl_ask small = rig_ask(SMALL, 1);
     struct sl_ask large = rig_ask(LARGE, 1);
     unsigned on[2] = {0};
-    (void)state;
     assert_string_equal(rig_choose(rig, &large), LARGE "=0");
     (void)rig_run(rig, &large, LARGE "=0");
     for (unsigned i = 0; i < 6; i++) {
@@ -63,12 +62,11 @@ static const char *reason(struct rig *rig, const char *resource, int64_t count, 
     return sl_reason_name(rig_verdict(rig, &ask).reason);
 }
 
-static void slices_that_sliced_may_have_cut_are_not_out_of_the_question(void **state)
+TEST_THAT(slices_that_sliced_may_have_cut_are_not_out_of_the_question)
 {
     struct rig *rig = mixed();
     struct sl_ask small = rig_ask(SMALL, 1);
     struct sl_ask large = rig_ask(LARGE, 1);
-    (void)state;
     assert_string_equal(reason(rig, "nvidia.com/gpu-40gb", 1, 0), "NotOffered");
     rig->node.partition.actuator = SL_ACTUATOR_NOS_MPS;
     assert_string_equal(reason(rig, "nvidia.com/gpu-40gb", 1, 0), "NotPartitioned");
@@ -95,11 +93,10 @@ static void slices_that_sliced_may_have_cut_are_not_out_of_the_question(void **s
     rig_free(rig);
 }
 
-static void slices_go_one_to_a_container(void **state)
+TEST_THAT(slices_go_one_to_a_container)
 {
     struct rig *rig = mixed();
     struct sl_ask ask = rig_ask(SMALL, 2);
-    (void)state;
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_ONE_EACH);
     ask.item[0].each = 1;
     assert_string_equal(rig_choose(rig, &ask), SMALL "=0,1");
@@ -108,11 +105,10 @@ static void slices_go_one_to_a_container(void **state)
     rig_free(rig);
 }
 
-static void declared_memory_is_limited_by_the_slice_and_by_no_other(void **state)
+TEST_THAT(declared_memory_is_limited_by_the_slice_and_by_no_other)
 {
     struct rig *rig = mixed();
     struct sl_ask ask = rig_ask(LARGE, 1);
-    (void)state;
     rig->instance[1].slices = 2;
     rig->pool[1].capacity = 2;
     ask.item[0].memory_mib = 20480;
@@ -123,12 +119,11 @@ static void declared_memory_is_limited_by_the_slice_and_by_no_other(void **state
     rig_free(rig);
 }
 
-static void assignment_that_its_gpu_has_no_slice_for_is_assumed_elsewhere(void **state)
+TEST_THAT(assignment_that_its_gpu_has_no_slice_for_is_assumed_elsewhere)
 {
     struct rig *rig = mixed();
     struct sl_ask large = rig_ask(LARGE, 1);
     struct sl_ask small = rig_ask(SMALL, 1);
-    (void)state;
     (void)rig_run(rig, &large, LARGE "=1");
     (void)rig_run(rig, &small, SMALL "=1/#0");
     const struct sl_view *view = rig_view(rig);
@@ -139,36 +134,33 @@ static void assignment_that_its_gpu_has_no_slice_for_is_assumed_elsewhere(void *
     rig_free(rig);
 }
 
-static void slices_of_a_failed_gpu_are_not_given(void **state)
+TEST_THAT(slices_of_a_failed_gpu_are_not_given)
 {
     struct rig *rig = mixed();
     struct sl_ask large = rig_ask(LARGE, 1);
-    (void)state;
     rig->device[0].healthy = false;
     assert_int_equal(rig_verdict(rig, &large).reason, SL_REASON_UNHEALTHY);
     rig_free(rig);
 }
 
 /* GPUs as drivers tell them, and the GB that nos' planner makes of them. */
-static void nos_counts_thousands_of_mib_and_rounds_up(void **state)
+TEST_THAT(nos_counts_thousands_of_mib_and_rounds_up)
 {
     static const struct {
         int64_t mib;
         int64_t gb;
     } rows[] = {{81559, 82}, {40000, 40}, {40001, 41}, {40536, 41}, {15360, 16},
                 {2000, 2},   {1, 1},      {0, 0},      {-1, 0}};
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(sl_slice_room_gb(rows[i].mib), rows[i].gb);
     }
 }
 
-static void an_h100_has_room_for_two_slices_of_40_gb(void **state)
+TEST_THAT(an_h100_has_room_for_two_slices_of_40_gb)
 {
     struct rig *rig = rig_new();
     unsigned pool = slices_pool(rig, "nvidia.com/gpu-40gb", 40960, 1);
     struct sl_ask ask = rig_ask("nvidia.com/gpu-40gb", 1);
-    (void)state;
     rig->node.partition.actuator = SL_ACTUATOR_NOS_MPS;
     rig->device[rig_device(rig, 0)].memory_mib = 81559;
     slices(rig, 0, pool, 1);
@@ -177,19 +169,4 @@ static void an_h100_has_room_for_two_slices_of_40_gb(void **state)
     assert_string_equal(reason(rig, "nvidia.com/gpu-42gb", 1, 0), "NotPartitioned");
     assert_string_equal(reason(rig, "nvidia.com/gpu-83gb", 1, 0), "NotOffered");
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gpu_gives_as_many_slices_of_a_size_as_it_has),
-        cmocka_unit_test(slices_go_one_to_a_container),
-        cmocka_unit_test(nos_counts_thousands_of_mib_and_rounds_up),
-        cmocka_unit_test(an_h100_has_room_for_two_slices_of_40_gb),
-        cmocka_unit_test(slices_that_sliced_may_have_cut_are_not_out_of_the_question),
-        cmocka_unit_test(declared_memory_is_limited_by_the_slice_and_by_no_other),
-        cmocka_unit_test(assignment_that_its_gpu_has_no_slice_for_is_assumed_elsewhere),
-        cmocka_unit_test(slices_of_a_failed_gpu_are_not_given),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

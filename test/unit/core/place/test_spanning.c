@@ -23,12 +23,11 @@ static struct sl_ask ask_of(int64_t count, uint8_t parts)
     return ask;
 }
 
-static void equal_parts_go_to_the_gpus_with_the_least_room(void **state)
+TEST_THAT(equal_parts_go_to_the_gpus_with_the_least_room)
 {
     static const int64_t units[] = {8, 4, 16, 5};
     struct rig *rig = gpus(units, 4, true);
     struct sl_ask ask = ask_of(8, 2);
-    (void)state;
     assert_string_equal(rig_choose(rig, &ask), "aliyun.com/gpu-mem=1*4,3*4");
     ask = ask_of(30, 2);
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_EXCEEDS_DEVICE);
@@ -38,25 +37,23 @@ static void equal_parts_go_to_the_gpus_with_the_least_room(void **state)
     rig_free(rig);
 }
 
-static void where_the_plugin_gives_one_gpu_the_number_says_nothing(void **state)
+TEST_THAT(where_the_plugin_gives_one_gpu_the_number_says_nothing)
 {
     static const int64_t units[] = {8, 8};
     struct rig *rig = gpus(units, 2, false);
     struct sl_ask ask = ask_of(8, 2);
-    (void)state;
     assert_string_equal(rig_choose(rig, &ask), "aliyun.com/gpu-mem=0*8");
     ask = ask_of(10, 2);
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_EXCEEDS_DEVICE);
     rig_free(rig);
 }
 
-static void a_share_of_one_gpu_never_spans(void **state)
+TEST_THAT(a_share_of_one_gpu_never_spans)
 {
     static const int64_t units[] = {8, 8};
     struct rig *rig = gpus(units, 2, true);
     struct sl_ask ask = ask_of(10, 1);
     struct sl_verdict v;
-    (void)state;
     v = rig_verdict(rig, &ask);
     assert_int_equal(v.reason, SL_REASON_EXCEEDS_DEVICE);
     assert_int_equal(v.largest, 8);
@@ -69,13 +66,12 @@ static void a_share_of_one_gpu_never_spans(void **state)
     rig_free(rig);
 }
 
-static void an_assignment_to_several_gpus_is_read_back(void **state)
+TEST_THAT(an_assignment_to_several_gpus_is_read_back)
 {
     static const int64_t units[] = {8, 8, 8};
     struct rig *rig = gpus(units, 3, true);
     struct sl_ask ask = ask_of(12, 2);
     struct sl_assignment assignment;
-    (void)state;
     rig_run(rig, &ask, "aliyun.com/gpu-mem=0*6,2*6");
     const struct sl_view *view = rig_view(rig);
     assert_false(view->resident[0].assumed);
@@ -88,14 +84,13 @@ static void an_assignment_to_several_gpus_is_read_back(void **state)
     rig_free(rig);
 }
 
-static void an_assignment_to_more_gpus_than_asked_or_in_other_parts_is_not_believed(void **state)
+TEST_THAT(an_assignment_to_more_gpus_than_asked_or_in_other_parts_is_not_believed)
 {
     static const int64_t units[] = {8, 8, 8, 8, 8, 8, 8, 8};
     static const char *const texts[] = {
         MEM "=0,1,2,3,4,5,6,7", MEM "=0*1,1*7", MEM "=0*4,1*3,2*1", MEM "=0*4",
         MEM "=0*4,1*4,2*4",     MEM "=0*0,1*8", MEM "=0*4,0*4",
     };
-    (void)state;
     for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct rig *rig = gpus(units, 8, true);
         struct sl_ask ask = ask_of(8, 2);
@@ -109,24 +104,22 @@ static void an_assignment_to_more_gpus_than_asked_or_in_other_parts_is_not_belie
     }
 }
 
-static void a_share_that_spans_may_stand_on_one_gpu(void **state)
+TEST_THAT(a_share_that_spans_may_stand_on_one_gpu)
 {
     static const int64_t units[] = {8, 8, 8};
     struct rig *rig = gpus(units, 3, true);
     struct sl_ask ask = ask_of(8, 2);
-    (void)state;
     rig_run(rig, &ask, MEM "=1*8"); /* as where the node's plugin gave one GPU */
     assert_false(rig_view(rig)->resident[0].assumed);
     assert_int_equal(rig_view(rig)->device[1].memory_units, 8);
     rig_free(rig);
 }
 
-static void a_pod_without_an_assignment_is_taken_to_span_as_it_asks(void **state)
+TEST_THAT(a_pod_without_an_assignment_is_taken_to_span_as_it_asks)
 {
     static const int64_t units[] = {8, 8};
     struct rig *rig = gpus(units, 2, true);
     struct sl_ask ask = ask_of(12, 2);
-    (void)state;
     rig_run(rig, &ask, NULL);
     const struct sl_view *view = rig_view(rig);
     assert_int_equal(view->device[0].memory_units, 6);
@@ -135,12 +128,11 @@ static void a_pod_without_an_assignment_is_taken_to_span_as_it_asks(void **state
     rig_free(rig);
 }
 
-static void it_fits_when_so_many_gpus_have_a_parts_room(void **state)
+TEST_THAT(it_fits_when_so_many_gpus_have_a_parts_room)
 {
     uint64_t seed = 3;
     unsigned fitted = 0;
     unsigned refused = 0;
-    (void)state;
     for (unsigned round = 0; round < 2000; round++) {
         int64_t left[4];
         unsigned n = 1 + rig_random(&seed, 4);
@@ -177,19 +169,4 @@ static void it_fits_when_so_many_gpus_have_a_parts_room(void **state)
         rig_free(rig);
     }
     assert_true(fitted > 1000 && refused > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_parts_go_to_the_gpus_with_the_least_room),
-        cmocka_unit_test(where_the_plugin_gives_one_gpu_the_number_says_nothing),
-        cmocka_unit_test(a_share_of_one_gpu_never_spans),
-        cmocka_unit_test(an_assignment_to_several_gpus_is_read_back),
-        cmocka_unit_test(an_assignment_to_more_gpus_than_asked_or_in_other_parts_is_not_believed),
-        cmocka_unit_test(a_share_that_spans_may_stand_on_one_gpu),
-        cmocka_unit_test(a_pod_without_an_assignment_is_taken_to_span_as_it_asks),
-        cmocka_unit_test(it_fits_when_so_many_gpus_have_a_parts_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

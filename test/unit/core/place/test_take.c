@@ -53,9 +53,8 @@ static struct rig *two_a30(void)
     return rig;
 }
 
-static void an_instance_is_taken_when_it_is_free_and_well(void **state)
+TEST_THAT(an_instance_is_taken_when_it_is_free_and_well)
 {
-    (void)state;
     struct rig *rig = two_a30();
     struct sl_ask one = rig_ask(SLICE, 1);
     struct sl_ask two = rig_ask(SLICE, 2);
@@ -70,9 +69,8 @@ static void an_instance_is_taken_when_it_is_free_and_well(void **state)
     rig_free(rig);
 }
 
-static void units_without_a_place_count_against_the_pool(void **state)
+TEST_THAT(units_without_a_place_count_against_the_pool)
 {
-    (void)state;
     struct rig *rig = two_a30();
     struct sl_ask one = rig_ask(SLICE, 1);
     struct sl_ask all = rig_ask(SLICE, 8);
@@ -88,9 +86,8 @@ static void units_without_a_place_count_against_the_pool(void **state)
     rig_free(rig);
 }
 
-static void a_whole_gpu_needs_a_device_that_nobody_uses(void **state)
+TEST_THAT(a_whole_gpu_needs_a_device_that_nobody_uses)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     struct sl_ask gpu = rig_ask(GPU, 1);
     struct sl_ask share = rig_ask(MEM, 4);
@@ -106,9 +103,8 @@ static void a_whole_gpu_needs_a_device_that_nobody_uses(void **state)
     rig_free(rig);
 }
 
-static void a_share_of_memory_is_what_its_device_has_left(void **state)
+TEST_THAT(a_share_of_memory_is_what_its_device_has_left)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ten = rig_ask(MEM, 10);
     struct sl_ask six = rig_ask(MEM, 6);
@@ -122,9 +118,8 @@ static void a_share_of_memory_is_what_its_device_has_left(void **state)
     rig_free(rig);
 }
 
-static void counts_are_taken_while_they_last(void **state)
+TEST_THAT(counts_are_taken_while_they_last)
 {
-    (void)state;
     struct rig *rig = rig_new();
     struct sl_ask two = rig_ask(SHARED, 2);
     struct sl_ask three = rig_ask(SHARED, 3);
@@ -137,9 +132,8 @@ static void counts_are_taken_while_they_last(void **state)
     rig_free(rig);
 }
 
-static void counts_are_taken_while_their_memory_suffices(void **state)
+TEST_THAT(counts_are_taken_while_their_memory_suffices)
 {
-    (void)state;
     struct rig *rig = rig_new();
     struct sl_ask two = rig_ask(SHARED, 2);
     unsigned pool = rig_pool(rig, SHARED, SL_KIND_REPLICA, 4);
@@ -152,9 +146,8 @@ static void counts_are_taken_while_their_memory_suffices(void **state)
     rig_free(rig);
 }
 
-static void a_resource_that_the_node_lost_cannot_be_taken(void **state)
+TEST_THAT(a_resource_that_the_node_lost_cannot_be_taken)
 {
-    (void)state;
     struct rig *rig = two_a30();
     struct sl_ask one = rig_ask(SLICE, 1);
     struct sl_ask gone = rig_ask(GPU, 1);
@@ -168,9 +161,8 @@ static void a_resource_that_the_node_lost_cannot_be_taken(void **state)
 
 /* What is chosen can be taken, once; and who stands on what was taken stands where he is said to.
  */
-static void what_is_chosen_can_be_taken_and_then_is_gone(void **state)
+TEST_THAT(what_is_chosen_can_be_taken_and_then_is_gone)
 {
-    (void)state;
     uint64_t seed = 7;
     for (int round = 0; round < 300; round++) {
         bool slices = rig_random(&seed, 2) == 0;
@@ -197,19 +189,4 @@ static void what_is_chosen_can_be_taken_and_then_is_gone(void **state)
         }
         rig_free(rig);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_instance_is_taken_when_it_is_free_and_well),
-        cmocka_unit_test(units_without_a_place_count_against_the_pool),
-        cmocka_unit_test(a_whole_gpu_needs_a_device_that_nobody_uses),
-        cmocka_unit_test(a_share_of_memory_is_what_its_device_has_left),
-        cmocka_unit_test(counts_are_taken_while_they_last),
-        cmocka_unit_test(counts_are_taken_while_their_memory_suffices),
-        cmocka_unit_test(a_resource_that_the_node_lost_cannot_be_taken),
-        cmocka_unit_test(what_is_chosen_can_be_taken_and_then_is_gone),
-    };
-    return cmocka_run_group_tests_name("take", tests, NULL, NULL);
 }

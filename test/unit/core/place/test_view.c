@@ -22,9 +22,8 @@ static struct rig *two_a30(void)
     return rig;
 }
 
-static void empty_node_has_everything_free(void **state)
+TEST_THAT(empty_node_has_everything_free)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(4, 16);
     const struct sl_view *view = rig_view(rig);
     assert_int_equal(sl_view_free_units(view, 0), 64);
@@ -34,9 +33,8 @@ static void empty_node_has_everything_free(void **state)
     rig_free(rig);
 }
 
-static void whole_gpu_takes_the_memory_of_its_device(void **state)
+TEST_THAT(whole_gpu_takes_the_memory_of_its_device)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ask = rig_ask(GPU, 1);
     rig_run(rig, &ask, GPU "=1");
@@ -47,9 +45,8 @@ static void whole_gpu_takes_the_memory_of_its_device(void **state)
     rig_free(rig);
 }
 
-static void memory_share_takes_the_whole_gpu_away(void **state)
+TEST_THAT(memory_share_takes_the_whole_gpu_away)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ask = rig_ask(MEM, 3);
     rig_run(rig, &ask, MEM "=0*3");
@@ -61,9 +58,8 @@ static void memory_share_takes_the_whole_gpu_away(void **state)
     rig_free(rig);
 }
 
-static void assigned_pods_are_placed_before_older_ones_without_assignment(void **state)
+TEST_THAT(assigned_pods_are_placed_before_older_ones_without_assignment)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ask = rig_ask(GPU, 1);
     rig_run(rig, &ask, NULL);
@@ -76,9 +72,8 @@ static void assigned_pods_are_placed_before_older_ones_without_assignment(void *
     rig_free(rig);
 }
 
-static void residents_are_in_order_of_creation_then_uid(void **state)
+TEST_THAT(residents_are_in_order_of_creation_then_uid)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(4, 16);
     struct sl_ask ask = rig_ask(GPU, 1);
     rig_run(rig, &ask, NULL)->created_us = 7;
@@ -92,9 +87,8 @@ static void residents_are_in_order_of_creation_then_uid(void **state)
     rig_free(rig);
 }
 
-static void order_of_the_list_makes_no_difference(void **state)
+TEST_THAT(order_of_the_list_makes_no_difference)
 {
-    (void)state;
     struct rig *rig = two_a30();
     struct sl_ask ask = rig_ask("nvidia.com/mig-1g.6gb", 1);
     struct sl_pod *pods[5];
@@ -117,9 +111,8 @@ static void order_of_the_list_makes_no_difference(void **state)
     rig_free(rig);
 }
 
-static void pods_that_hold_nothing_here_are_passed_over(void **state)
+TEST_THAT(pods_that_hold_nothing_here_are_passed_over)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(6, 16);
     struct sl_ask ask = rig_ask(GPU, 1);
     rig_run(rig, &ask, NULL)->phase = SL_POD_SUCCEEDED;
@@ -134,9 +127,8 @@ static void pods_that_hold_nothing_here_are_passed_over(void **state)
     rig_free(rig);
 }
 
-static void second_nomination_to_one_place_is_assumed_elsewhere(void **state)
+TEST_THAT(second_nomination_to_one_place_is_assumed_elsewhere)
 {
-    (void)state;
     struct rig *rig = two_a30();
     struct sl_ask ask = rig_ask("nvidia.com/mig-1g.6gb", 1);
     rig_run(rig, &ask, "nvidia.com/mig-1g.6gb=1/2");
@@ -151,9 +143,8 @@ static void second_nomination_to_one_place_is_assumed_elsewhere(void **state)
     rig_free(rig);
 }
 
-static void half_usable_assignment_is_not_used_at_all(void **state)
+TEST_THAT(half_usable_assignment_is_not_used_at_all)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(4, 16);
     struct sl_ask one = rig_ask(GPU, 1);
     struct sl_ask two = rig_ask(GPU, 2);
@@ -167,9 +158,8 @@ static void half_usable_assignment_is_not_used_at_all(void **state)
     rig_free(rig);
 }
 
-static void over_commitment_counts_in_the_pool_and_frees_nothing(void **state)
+TEST_THAT(over_commitment_counts_in_the_pool_and_frees_nothing)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ask = rig_ask(GPU, 3);
     rig_run(rig, &ask, NULL);
@@ -181,9 +171,8 @@ static void over_commitment_counts_in_the_pool_and_frees_nothing(void **state)
     rig_free(rig);
 }
 
-static void over_committed_memory_never_underflows(void **state)
+TEST_THAT(over_committed_memory_never_underflows)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ask = rig_ask(MEM, 12);
     rig_run(rig, &ask, MEM "=0*12");
@@ -199,9 +188,8 @@ static void over_committed_memory_never_underflows(void **state)
     rig_free(rig);
 }
 
-static void huge_counts_do_not_overflow(void **state)
+TEST_THAT(huge_counts_do_not_overflow)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     rig->pool[1].on_devices = false;
     rig->pool[1].capacity = INT64_MAX;
@@ -215,9 +203,8 @@ static void huge_counts_do_not_overflow(void **state)
     rig_free(rig);
 }
 
-static void share_that_no_device_has_room_for_is_on_several(void **state)
+TEST_THAT(share_that_no_device_has_room_for_is_on_several)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     struct sl_ask ask = rig_ask(MEM, 40);
     rig_run(rig, &ask, NULL);
@@ -238,9 +225,8 @@ static void share_that_no_device_has_room_for_is_on_several(void **state)
 }
 
 /* A pod has more resources than an ask may have: what the node has of them counts. */
-static void all_that_a_pod_holds_counts_however_much_it_names(void **state)
+TEST_THAT(all_that_a_pod_holds_counts_however_much_it_names)
 {
-    (void)state;
     enum { NAMES = 12 };
     struct rig *rig = rig_new();
     struct sl_ask_item items[NAMES];
@@ -266,9 +252,8 @@ static void all_that_a_pod_holds_counts_however_much_it_names(void **state)
     rig_free(rig);
 }
 
-static void pods_stay_on_a_device_that_falls_ill(void **state)
+TEST_THAT(pods_stay_on_a_device_that_falls_ill)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     rig->device[0].healthy = false;
     struct sl_ask ask = rig_ask(GPU, 1);
@@ -280,9 +265,8 @@ static void pods_stay_on_a_device_that_falls_ill(void **state)
     rig_free(rig);
 }
 
-static void assumed_pods_take_healthy_devices_first_and_ill_ones_last(void **state)
+TEST_THAT(assumed_pods_take_healthy_devices_first_and_ill_ones_last)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     rig->device[0].healthy = false;
     struct sl_ask ask = rig_ask(GPU, 1);
@@ -295,9 +279,8 @@ static void assumed_pods_take_healthy_devices_first_and_ill_ones_last(void **sta
     rig_free(rig);
 }
 
-static void resource_that_the_node_lost_is_no_part_of_the_view(void **state)
+TEST_THAT(resource_that_the_node_lost_is_no_part_of_the_view)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ask = rig_ask2(GPU, 1, "nvidia.com/mig-1g.5gb", 2);
     rig_run(rig, &ask, GPU "=0;nvidia.com/mig-1g.5gb=1/0,1/1");
@@ -308,9 +291,8 @@ static void resource_that_the_node_lost_is_no_part_of_the_view(void **state)
     rig_free(rig);
 }
 
-static void scratch_without_a_resident_is_the_view_without_it(void **state)
+TEST_THAT(scratch_without_a_resident_is_the_view_without_it)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask whole = rig_ask(GPU, 2); /* one of them has no place */
     struct sl_ask share = rig_ask(MEM, 5);
@@ -329,9 +311,8 @@ static void scratch_without_a_resident_is_the_view_without_it(void **state)
     rig_free(rig);
 }
 
-static void counted_pools_need_no_devices(void **state)
+TEST_THAT(counted_pools_need_no_devices)
 {
-    (void)state;
     struct rig *rig = rig_new();
     rig_pool(rig, GPU, SL_KIND_WHOLE, 4);
     rig->pool[0].on_devices = false;
@@ -346,9 +327,8 @@ static void counted_pools_need_no_devices(void **state)
     rig_free(rig);
 }
 
-static void next_unit_is_where_the_choice_puts_it(void **state)
+TEST_THAT(next_unit_is_where_the_choice_puts_it)
 {
-    (void)state;
     struct rig *rig = two_a30();
     struct sl_ask ask = rig_ask("nvidia.com/mig-1g.6gb", 1);
     for (unsigned i = 0; i < 8; i++) {
@@ -365,9 +345,8 @@ static void next_unit_is_where_the_choice_puts_it(void **state)
 
 /* ---- CPU and memory of all that stands there ---- */
 
-static void requests_of_all_pods_that_stand_on_the_node_count(void **state)
+TEST_THAT(requests_of_all_pods_that_stand_on_the_node_count)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(4, 16);
     const struct sl_constraints large = {.cpu_milli = 1000, .memory_bytes = 300};
     const struct sl_constraints small = {.cpu_milli = 20, .memory_bytes = 4};
@@ -396,9 +375,8 @@ static void requests_of_all_pods_that_stand_on_the_node_count(void **state)
 
 /* ---- the summary of idle GPUs ---- */
 
-static void gaps_are_counted_in_units_of_memory_where_devices_are_alike(void **state)
+TEST_THAT(gaps_are_counted_in_units_of_memory_where_devices_are_alike)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(4, 16);
     struct sl_ask share = rig_ask(MEM, 5);
     struct sl_ask whole = rig_ask(GPU, 1);
@@ -421,9 +399,8 @@ static void gaps_are_counted_in_units_of_memory_where_devices_are_alike(void **s
     rig_free(rig);
 }
 
-static void where_units_stand_on_no_devices_there_are_no_gaps(void **state)
+TEST_THAT(where_units_stand_on_no_devices_there_are_no_gaps)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(2, 16);
     rig->pool[1].kind = SL_KIND_MEMORY; /* nobody gives a whole GPU away */
     assert_int_equal(rig_view(rig)->idle.whole, -1);
@@ -433,9 +410,8 @@ static void where_units_stand_on_no_devices_there_are_no_gaps(void **state)
     rig_free(rig);
 }
 
-static void gaps_are_what_replicas_leave_too(void **state)
+TEST_THAT(gaps_are_what_replicas_leave_too)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 16);
     struct sl_ask one = rig_ask(SHARED, 1);
     struct sl_ask share = rig_ask(MEM, 6);
@@ -459,9 +435,8 @@ static int32_t gap(int64_t units, int32_t replicas, struct sl_device_use use)
     return sl_idle_gap(&device, &use, units, replicas);
 }
 
-static void gap_is_the_smaller_of_what_memory_and_replicas_leave(void **state)
+TEST_THAT(gap_is_the_smaller_of_what_memory_and_replicas_leave)
 {
-    (void)state;
     const int64_t huge = INT64_C(1) << 62;
     assert_int_equal(sl_idle_steps(16, 0), 16);
     assert_int_equal(sl_idle_steps(0, 4), 4);
@@ -481,9 +456,8 @@ static void gap_is_the_smaller_of_what_memory_and_replicas_leave(void **state)
     assert_int_equal(gap(16, 4, (struct sl_device_use){.instances = 1}), 0);
 }
 
-static void shares_on_several_devices_make_room_as_often_as_need_be(void **state)
+TEST_THAT(shares_on_several_devices_make_room_as_often_as_need_be)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(12, 16);
     struct sl_ask ask = rig_ask(MEM, 60);
     for (unsigned i = 0; i < 3; i++) {
@@ -502,9 +476,8 @@ static void shares_on_several_devices_make_room_as_often_as_need_be(void **state
     rig_free(rig);
 }
 
-static void devices_behind_those_measured_count_as_not_measured(void **state)
+TEST_THAT(devices_behind_those_measured_count_as_not_measured)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 8);
     rig->measured[0] = (struct sl_measured){.used_mib = 7, .room_mib = -1, .load = -1};
     rig->n_measured = 1;
@@ -518,9 +491,8 @@ static void devices_behind_those_measured_count_as_not_measured(void **state)
     rig_free(rig);
 }
 
-static void units_that_are_only_set_aside_are_told_by_pool(void **state)
+TEST_THAT(units_that_are_only_set_aside_are_told_by_pool)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(3, 8);
     struct sl_ask gpu = rig_ask("nvidia.com/gpu", 1);
     struct sl_ask share = rig_ask("aliyun.com/gpu-mem", 5);
@@ -531,39 +503,4 @@ static void units_that_are_only_set_aside_are_told_by_pool(void **state)
     assert_int_equal(sl_view_set_aside_units(view, 0), 5);
     assert_int_equal(sl_view_set_aside_units(view, 1), 1);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_node_has_everything_free),
-        cmocka_unit_test(whole_gpu_takes_the_memory_of_its_device),
-        cmocka_unit_test(memory_share_takes_the_whole_gpu_away),
-        cmocka_unit_test(assigned_pods_are_placed_before_older_ones_without_assignment),
-        cmocka_unit_test(residents_are_in_order_of_creation_then_uid),
-        cmocka_unit_test(order_of_the_list_makes_no_difference),
-        cmocka_unit_test(pods_that_hold_nothing_here_are_passed_over),
-        cmocka_unit_test(second_nomination_to_one_place_is_assumed_elsewhere),
-        cmocka_unit_test(half_usable_assignment_is_not_used_at_all),
-        cmocka_unit_test(over_commitment_counts_in_the_pool_and_frees_nothing),
-        cmocka_unit_test(over_committed_memory_never_underflows),
-        cmocka_unit_test(huge_counts_do_not_overflow),
-        cmocka_unit_test(share_that_no_device_has_room_for_is_on_several),
-        cmocka_unit_test(all_that_a_pod_holds_counts_however_much_it_names),
-        cmocka_unit_test(pods_stay_on_a_device_that_falls_ill),
-        cmocka_unit_test(assumed_pods_take_healthy_devices_first_and_ill_ones_last),
-        cmocka_unit_test(resource_that_the_node_lost_is_no_part_of_the_view),
-        cmocka_unit_test(scratch_without_a_resident_is_the_view_without_it),
-        cmocka_unit_test(counted_pools_need_no_devices),
-        cmocka_unit_test(next_unit_is_where_the_choice_puts_it),
-        cmocka_unit_test(requests_of_all_pods_that_stand_on_the_node_count),
-        cmocka_unit_test(gaps_are_counted_in_units_of_memory_where_devices_are_alike),
-        cmocka_unit_test(where_units_stand_on_no_devices_there_are_no_gaps),
-        cmocka_unit_test(gap_is_the_smaller_of_what_memory_and_replicas_leave),
-        cmocka_unit_test(shares_on_several_devices_make_room_as_often_as_need_be),
-        cmocka_unit_test(gaps_are_what_replicas_leave_too),
-        cmocka_unit_test(units_that_are_only_set_aside_are_told_by_pool),
-        cmocka_unit_test(devices_behind_those_measured_count_as_not_measured),
-    };
-    return cmocka_run_group_tests_name("view", tests, NULL, NULL);
 }

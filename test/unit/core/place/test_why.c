@@ -523,11 +523,10 @@ static void check_ask(struct rig *rig, enum cutter cutter, const struct sl_ask *
     }
 }
 
-static void what_does_not_fit_is_told_why(void **state)
+TEST_THAT(what_does_not_fit_is_told_why)
 {
     uint64_t seed = 23;
     unsigned seen[SL_REASON_COUNT] = {0};
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         enum cutter cutter = (enum cutter)rig_random(&seed, CUTTERS);
         struct rig *rig = random_node(cutter, &seed);
@@ -553,12 +552,4 @@ static void what_does_not_fit_is_told_why(void **state)
             fail_msg("%s: %u times", sl_reason_name((enum sl_reason)i), seen[i]);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_fit_is_told_why),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

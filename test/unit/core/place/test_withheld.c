@@ -30,9 +30,8 @@ static void check_cutting(struct rig *rig, struct sl_ask ask)
     assert_false(sl_choose(rig_view(rig), &ask, NULL, NULL));
 }
 
-static void no_ask_fits_for_now_whatever_the_node_shows(void **state)
+TEST_THAT(no_ask_fits_for_now_whatever_the_node_shows)
 {
-    (void)state;
     struct rig *rig = withheld_gpus();
     check_cutting(rig, rig_ask(GPU, 1));
     check_cutting(rig, rig_ask(GPU, 9));  /* more than the node has */
@@ -48,9 +47,8 @@ static void no_ask_fits_for_now_whatever_the_node_shows(void **state)
     rig_free(rig);
 }
 
-static void pods_that_ask_for_no_gpu_or_malformed_are_answered_as_ever(void **state)
+TEST_THAT(pods_that_ask_for_no_gpu_or_malformed_are_answered_as_ever)
 {
-    (void)state;
     struct rig *rig = withheld_gpus();
     struct sl_ask ask = {.n = 0};
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NO_ASK);
@@ -60,9 +58,8 @@ static void pods_that_ask_for_no_gpu_or_malformed_are_answered_as_ever(void **st
     rig_free(rig);
 }
 
-static void residents_keep_their_units(void **state)
+TEST_THAT(residents_keep_their_units)
 {
-    (void)state;
     struct rig *rig = withheld_gpus();
     const struct sl_view *view = rig_view(rig);
     assert_true(view->withheld);
@@ -77,9 +74,8 @@ static void residents_keep_their_units(void **state)
     rig_free(rig);
 }
 
-static void no_place_is_given_exactly_either(void **state)
+TEST_THAT(no_place_is_given_exactly_either)
 {
-    (void)state;
     struct rig *rig = withheld_gpus();
     struct sl_ask ask = rig_ask(GPU, 1);
     struct sl_assignment assignment;
@@ -93,9 +89,8 @@ static void no_place_is_given_exactly_either(void **state)
     rig_free(rig);
 }
 
-static void no_victim_has_to_go(void **state)
+TEST_THAT(no_victim_has_to_go)
 {
-    (void)state;
     struct rig *rig = withheld_gpus();
     struct sl_ask ask = rig_ask(GPU, 2);
     struct sl_str victim = SL_STR("u0");
@@ -107,9 +102,8 @@ static void no_victim_has_to_go(void **state)
     rig_free(rig);
 }
 
-static void the_caller_may_withhold_a_node_that_shows_no_cut(void **state)
+TEST_THAT(the_caller_may_withhold_a_node_that_shows_no_cut)
 {
-    (void)state;
     struct rig *rig = rig_of_gpus(1, 16);
     const struct sl_host_use others = {.withheld = true};
     struct sl_view *view = sl_view_new_beside(&rig->node, NULL, 0, &others);
@@ -120,17 +114,4 @@ static void the_caller_may_withhold_a_node_that_shows_no_cut(void **state)
     assert_false(rig_view(rig)->withheld);
     sl_view_free(view);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_ask_fits_for_now_whatever_the_node_shows),
-        cmocka_unit_test(pods_that_ask_for_no_gpu_or_malformed_are_answered_as_ever),
-        cmocka_unit_test(residents_keep_their_units),
-        cmocka_unit_test(no_place_is_given_exactly_either),
-        cmocka_unit_test(no_victim_has_to_go),
-        cmocka_unit_test(the_caller_may_withhold_a_node_that_shows_no_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,11 @@
 #ifndef SLICED_TEST_PLAN_RIG_H
 #define SLICED_TEST_PLAN_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "core/plan/state/calls.h"
+#include "unit/test.h"
 
 #define GPU "nvidia.com/gpu"
 #define MEM "aliyun.com/gpu-mem"
@@ -339,9 +335,6 @@ static inline const char *plan_rig_state(struct plan_rig *rig, const char *name)
              sl_hold_reason_name(row.reason));
     return text;
 }
-
-#define PLAN_TEST(function)                                                                        \
-    cmocka_unit_test_setup_teardown(function, plan_rig_set_up, plan_rig_tear_down)
 
 static inline int plan_rig_set_up(void **state)
 {

@@ -16,9 +16,10 @@ static void given_a_pod_that_waits_for_both(struct plan_rig *rig)
     rig->now_us += SECONDS(10);
 }
 
-static void the_first_that_cannot_start_has_a_reservation_at_the_end_of_what_runs(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_ON(struct plan_rig *rig, the_first_that_cannot_start_has_a_reservation_at_the_end_of_what_runs)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     given_a_pod_that_waits_for_both(rig);
     assert_true(plan_rig_row(rig, "big", &row));
@@ -27,9 +28,8 @@ static void the_first_that_cannot_start_has_a_reservation_at_the_end_of_what_run
     assert_string_equal(row.node, "n1");
 }
 
-static void a_pod_behind_may_start_when_it_ends_before_the_reservation(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_behind_may_start_when_it_ends_before_the_reservation)
 {
-    struct plan_rig *rig = *state;
     given_a_pod_that_waits_for_both(rig);
     plan_rig_wait(rig, "long", 1, 91);
     assert_string_equal(plan_rig_run(rig, 1000), "");
@@ -38,9 +38,8 @@ static void a_pod_behind_may_start_when_it_ends_before_the_reservation(void **st
     assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: nvidia.com/gpu=1\n");
 }
 
-static void a_pod_behind_may_take_what_the_reservation_does_not_need(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_behind_may_take_what_the_reservation_does_not_need)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 4);
     plan_rig_run_on(rig, "x", "n1", 1, 100);
     plan_rig_run_on(rig, "y", "n1", 1, 100);
@@ -60,9 +59,8 @@ static struct plan_rig_pod *pod_with_cpu(struct plan_rig *rig, const char *name,
     return p;
 }
 
-static void a_pod_behind_leaves_the_cpu_that_the_reservation_needs(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_behind_leaves_the_cpu_that_the_reservation_needs)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 4)->node.host.cpu_milli = 4;
     plan_rig_start(rig, pod_with_cpu(rig, "x", 2, 100), "n1", NULL);
     plan_rig_put(rig, pod_with_cpu(rig, "first", 3, 50));
@@ -73,9 +71,8 @@ static void a_pod_behind_leaves_the_cpu_that_the_reservation_needs(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: nvidia.com/gpu=1\n");
 }
 
-static void a_pod_behind_may_take_cpu_that_the_reservation_does_not_need(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_behind_may_take_cpu_that_the_reservation_does_not_need)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 4)->node.host.cpu_milli = 4;
     plan_rig_start(rig, pod_with_cpu(rig, "x", 2, 100), "n1", NULL);
     plan_rig_put(rig, pod_with_cpu(rig, "first", 3, 50));
@@ -83,9 +80,8 @@ static void a_pod_behind_may_take_cpu_that_the_reservation_does_not_need(void **
     assert_string_equal(plan_rig_plan(rig), "backfill long on n1: nvidia.com/gpu=1\n");
 }
 
-static void a_reservation_moves_to_a_node_that_has_it_as_early(void **state)
+TEST_ON(struct plan_rig *rig, a_reservation_moves_to_a_node_that_has_it_as_early)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     plan_rig_node(rig, "n1", 2);
     plan_rig_node(rig, "n2", 2);
@@ -99,9 +95,8 @@ static void a_reservation_moves_to_a_node_that_has_it_as_early(void **state)
     assert_int_equal(row.start_us, SECONDS(1000000 + 100));
 }
 
-static void a_pod_past_its_timeout_is_taken_to_go_on_for_as_long_as_it_is_late(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_past_its_timeout_is_taken_to_go_on_for_as_long_as_it_is_late)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     given_a_pod_that_waits_for_both(rig);
     rig->now_us += SECONDS(100); /* x is 10 s late */
@@ -114,9 +109,8 @@ static void a_pod_past_its_timeout_is_taken_to_go_on_for_as_long_as_it_is_late(v
     assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: nvidia.com/gpu=1\n");
 }
 
-static void a_pod_that_never_ends_keeps_nothing_idle_for_one_that_waits_for_it(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_never_ends_keeps_nothing_idle_for_one_that_waits_for_it)
 {
-    struct plan_rig *rig = *state;
     given_a_pod_that_waits_for_both(rig);
     rig->now_us = SECONDS(1000000 + 101);
     plan_rig_wait(rig, "small", 1, 60);
@@ -130,9 +124,8 @@ static void a_pod_that_never_ends_keeps_nothing_idle_for_one_that_waits_for_it(v
     assert_true(rig->now_us < SECONDS(1000000 + 100 + 2 * 64 + 2));
 }
 
-static void nothing_idles_beside_one_that_never_ends_in_the_order_bounded(void **state)
+TEST_ON(struct plan_rig *rig, nothing_idles_beside_one_that_never_ends_in_the_order_bounded)
 {
-    struct plan_rig *rig = *state;
     rig->config.order.kind = SL_ORDER_BOUNDED;
     rig->config.default_timeout_us = SECONDS(86400);
     plan_rig_configure(rig);
@@ -149,7 +142,7 @@ static void nothing_idles_beside_one_that_never_ends_in_the_order_bounded(void *
     assert_in_range(rig->now_us, SECONDS(1000000 + 93600), SECONDS(1000000 + 93601));
 }
 
-static void a_pod_without_a_timeout_past_the_default_is_taken_to_run_as_long_again(void **state)
+TEST_THAT(a_pod_without_a_timeout_past_the_default_is_taken_to_run_as_long_again)
 {
     struct plan_rig *rig = *state;
     struct sl_queue_row row;
@@ -165,9 +158,8 @@ static void a_pod_without_a_timeout_past_the_default_is_taken_to_run_as_long_aga
     assert_int_equal(row.start_us, rig->now_us + SECONDS(1001));
 }
 
-static void without_backfill_nobody_of_the_resource_overtakes(void **state)
+TEST_ON(struct plan_rig *rig, without_backfill_nobody_of_the_resource_overtakes)
 {
-    struct plan_rig *rig = *state;
     rig->config.backfill = false;
     plan_rig_configure(rig);
     given_a_pod_that_waits_for_both(rig);
@@ -176,9 +168,8 @@ static void without_backfill_nobody_of_the_resource_overtakes(void **state)
     assert_string_equal(plan_rig_state(rig, "short"), "Held Behind");
 }
 
-static void a_reservation_holds_against_other_resources_of_the_same_devices(void **state)
+TEST_ON(struct plan_rig *rig, a_reservation_holds_against_other_resources_of_the_same_devices)
 {
-    struct plan_rig *rig = *state;
     plan_rig_share(plan_rig_node(rig, "n1", 2), 16);
     plan_rig_run_on(rig, "x", "n1", 1, 100);
     plan_rig_wait(rig, "big", 2, 50);
@@ -189,9 +180,8 @@ static void a_reservation_holds_against_other_resources_of_the_same_devices(void
     assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: aliyun.com/gpu-mem=1*4\n");
 }
 
-static void a_expired_pod_blocks_nobody(void **state)
+TEST_ON(struct plan_rig *rig, a_expired_pod_blocks_nobody)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     plan_rig_wait(rig, "stuck", 2, 50);
     plan_rig_plan(rig);
@@ -205,7 +195,7 @@ static void a_expired_pod_blocks_nobody(void **state)
 
 /* ---- orders ---- */
 
-static void each_order_chooses_its_own_first(void **state)
+TEST_THAT(each_order_chooses_its_own_first)
 {
     static const struct {
         enum sl_order_kind kind;
@@ -227,12 +217,10 @@ static void each_order_chooses_its_own_first(void **state)
         assert_string_equal(plan_rig_plan(rig), cases[i].first);
         plan_rig_free(rig);
     }
-    (void)state;
 }
 
-static void weights_of_a_namespace_count_for_its_pods_alone(void **state)
+TEST_ON(struct plan_rig *rig, weights_of_a_namespace_count_for_its_pods_alone)
 {
-    struct plan_rig *rig = *state;
     rig->config.order.kind = SL_ORDER_P;
     rig->config.n_overrides = 1;
     rig->config.override[0] = (struct sl_plan_override){
@@ -248,9 +236,8 @@ static void weights_of_a_namespace_count_for_its_pods_alone(void **state)
 
 /* ---- headroom ---- */
 
-static void headroom_is_kept_for_short_pods(void **state)
+TEST_ON(struct plan_rig *rig, headroom_is_kept_for_short_pods)
 {
-    struct plan_rig *rig = *state;
     rig->config.n_headrooms = 1;
     rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 1};
     plan_rig_configure(rig);
@@ -269,8 +256,7 @@ static void headroom_is_kept_for_short_pods(void **state)
     assert_string_equal(plan_rig_state(rig, "long2"), "Held Headroom");
 }
 
-static void
-a_pod_that_asks_for_more_than_headroom_leaves_is_refused_until_that_changes(void **state)
+TEST_THAT(a_pod_that_asks_for_more_than_headroom_leaves_is_refused_until_that_changes)
 {
     struct plan_rig *rig = *state;
     char text[SL_PLAN_TEXT_MAX];
@@ -311,9 +297,8 @@ static const char *const west[] = {"west"};
 static const struct sl_match in_west = {
     .key = "zone", .value = west, .n_values = 1, .op = SL_MATCH_IN};
 
-static void a_pod_goes_only_where_its_constraints_allow(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_goes_only_where_its_constraints_allow)
 {
-    struct plan_rig *rig = *state;
     static const struct sl_label east_label[] = {{"zone", "east"}};
     static const struct sl_label west_label[] = {{"zone", "west"}};
     struct plan_rig_node *n1 = plan_rig_node(rig, "n1", 1);
@@ -343,9 +328,8 @@ static void a_pod_goes_only_where_its_constraints_allow(void **state)
 }
 
 /* Their digests are equal: names of nodes are left out of them. */
-static void a_pod_that_asks_for_a_node_by_its_hostname_is_judged_by_no_other_node(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_asks_for_a_node_by_its_hostname_is_judged_by_no_other_node)
 {
-    struct plan_rig *rig = *state;
     static const char *const second[] = {"n2"};
     static const struct sl_match on_second = {
         .key = "kubernetes.io/hostname", .value = second, .n_values = 1, .op = SL_MATCH_IN};
@@ -364,9 +348,8 @@ static void a_pod_that_asks_for_a_node_by_its_hostname_is_judged_by_no_other_nod
     assert_string_equal(plan_rig_plan(rig), "nomination a on n2: nvidia.com/gpu=0\n");
 }
 
-static void cpu_that_nominations_need_counts(void **state)
+TEST_ON(struct plan_rig *rig, cpu_that_nominations_need_counts)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2)->node.host.cpu_milli = 1000;
     for (unsigned i = 0; i < 3; i++) {
         static const char *const names[] = {"a", "b", "c"};
@@ -381,9 +364,8 @@ static void cpu_that_nominations_need_counts(void **state)
     assert_string_equal(plan_rig_state(rig, "b"), "Held Constraint");
 }
 
-static void a_pod_that_nobody_can_host_blocks_nobody(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_nobody_can_host_blocks_nobody)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2)->node.host.cpu_milli = 1000;
     struct plan_rig_pod *p = plan_rig_pod(rig, "huge", GPU, 2, 100);
     p->constraints = (struct sl_constraints){.cpu_milli = 5000, .digest = 1};
@@ -396,9 +378,8 @@ static void a_pod_that_nobody_can_host_blocks_nobody(void **state)
 
 /* ---- released though it does not fit ---- */
 
-static void one_pod_that_could_preempt_is_released(void **state)
+TEST_ON(struct plan_rig *rig, one_pod_that_could_preempt_is_released)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_run_on(rig, "x", "n1", 1, 1000);
     static const char *const names[] = {"a", "b"};
@@ -414,9 +395,8 @@ static void one_pod_that_could_preempt_is_released(void **state)
     assert_string_equal(plan_rig_plan(rig), "nomination a on n1: nvidia.com/gpu=0\n");
 }
 
-static void nobody_is_released_who_may_not_or_could_not_preempt(void **state)
+TEST_ON(struct plan_rig *rig, nobody_is_released_who_may_not_or_could_not_preempt)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     plan_rig_run_on(rig, "x", "n1", 1, 1000)->bound->priority = 10;
     plan_rig_run_on(rig, "y", "n1", 1, 1000);
@@ -431,9 +411,8 @@ static void nobody_is_released_who_may_not_or_could_not_preempt(void **state)
     assert_string_equal(plan_rig_plan(rig), "");
 }
 
-static void the_first_few_are_released_for_an_autoscaler(void **state)
+TEST_ON(struct plan_rig *rig, the_first_few_are_released_for_an_autoscaler)
 {
-    struct plan_rig *rig = *state;
     rig->config.autoscaler_pods = 2;
     plan_rig_configure(rig);
     plan_rig_node(rig, "n1", 1);
@@ -461,9 +440,8 @@ static const char *sentence(struct plan_rig *rig, const char *name)
     return text;
 }
 
-static void the_sentence_says_who_is_ahead_and_when_it_starts(void **state)
+TEST_ON(struct plan_rig *rig, the_sentence_says_who_is_ahead_and_when_it_starts)
 {
-    struct plan_rig *rig = *state;
     struct sl_error err = {0};
     plan_rig_node(rig, "n1", 1);
     plan_rig_run_on(rig, "x", "n1", 1, 100);
@@ -485,9 +463,8 @@ static void the_sentence_says_who_is_ahead_and_when_it_starts(void **state)
     assert_string_equal(sentence(rig, "a"), "its turn has come: node n1");
 }
 
-static void estimated_starts_lay_pods_out_over_all_devices(void **state)
+TEST_ON(struct plan_rig *rig, estimated_starts_lay_pods_out_over_all_devices)
 {
-    struct plan_rig *rig = *state;
     struct sl_error err = {0};
     struct sl_queue_row row;
     static const char *const names[] = {"a", "b", "c", "d"};
@@ -515,9 +492,8 @@ static void add_name(void *context, const struct sl_queue_row *row)
     (void)snprintf(text + len, 200 - len, "%s:%u ", row->pod->name, (unsigned)row->ahead);
 }
 
-static void rows_come_in_the_order_in_which_pods_go(void **state)
+TEST_ON(struct plan_rig *rig, rows_come_in_the_order_in_which_pods_go)
 {
-    struct plan_rig *rig = *state;
     char text[200] = "";
     rig->config.order.kind = SL_ORDER_SJF;
     plan_rig_configure(rig);
@@ -534,9 +510,8 @@ static void rows_come_in_the_order_in_which_pods_go(void **state)
     assert_string_equal(text, "b:0 c:0 ");
 }
 
-static void numbers_count_what_happened(void **state)
+TEST_ON(struct plan_rig *rig, numbers_count_what_happened)
 {
-    struct plan_rig *rig = *state;
     struct sl_plan_stats stats;
     given_a_pod_that_waits_for_both(rig);
     plan_rig_wait(rig, "short", 1, 5);
@@ -552,9 +527,8 @@ static void numbers_count_what_happened(void **state)
     assert_int_equal(stats.oldest_us, SECONDS(1000000));
 }
 
-static void every_name_and_help_is_there(void **state)
+TEST_THAT(every_name_and_help_is_there)
 {
-    (void)state;
     for (unsigned i = 0; i < SL_HOLD_REASONS; i++) {
         assert_true(strlen(sl_hold_reason_name((enum sl_hold_reason)i)) > 0);
         assert_true(strlen(sl_hold_reason_help((enum sl_hold_reason)i)) > 0);
@@ -562,40 +536,4 @@ static void every_name_and_help_is_there(void **state)
     for (unsigned i = 0; i < SL_QUEUE_STATES; i++) {
         assert_true(strlen(sl_queue_state_name((enum sl_queue_state)i)) > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(the_first_that_cannot_start_has_a_reservation_at_the_end_of_what_runs),
-        PLAN_TEST(a_pod_behind_may_start_when_it_ends_before_the_reservation),
-        PLAN_TEST(a_pod_behind_may_take_what_the_reservation_does_not_need),
-        PLAN_TEST(a_pod_behind_leaves_the_cpu_that_the_reservation_needs),
-        PLAN_TEST(a_pod_behind_may_take_cpu_that_the_reservation_does_not_need),
-        PLAN_TEST(a_reservation_moves_to_a_node_that_has_it_as_early),
-        PLAN_TEST(a_pod_past_its_timeout_is_taken_to_go_on_for_as_long_as_it_is_late),
-        PLAN_TEST(a_pod_that_never_ends_keeps_nothing_idle_for_one_that_waits_for_it),
-        PLAN_TEST(nothing_idles_beside_one_that_never_ends_in_the_order_bounded),
-        PLAN_TEST(a_pod_without_a_timeout_past_the_default_is_taken_to_run_as_long_again),
-        PLAN_TEST(without_backfill_nobody_of_the_resource_overtakes),
-        PLAN_TEST(a_reservation_holds_against_other_resources_of_the_same_devices),
-        PLAN_TEST(a_expired_pod_blocks_nobody),
-        PLAN_TEST(each_order_chooses_its_own_first),
-        PLAN_TEST(weights_of_a_namespace_count_for_its_pods_alone),
-        PLAN_TEST(headroom_is_kept_for_short_pods),
-        PLAN_TEST(a_pod_that_asks_for_more_than_headroom_leaves_is_refused_until_that_changes),
-        PLAN_TEST(a_pod_goes_only_where_its_constraints_allow),
-        PLAN_TEST(a_pod_that_asks_for_a_node_by_its_hostname_is_judged_by_no_other_node),
-        PLAN_TEST(cpu_that_nominations_need_counts),
-        PLAN_TEST(a_pod_that_nobody_can_host_blocks_nobody),
-        PLAN_TEST(one_pod_that_could_preempt_is_released),
-        PLAN_TEST(nobody_is_released_who_may_not_or_could_not_preempt),
-        PLAN_TEST(the_first_few_are_released_for_an_autoscaler),
-        PLAN_TEST(the_sentence_says_who_is_ahead_and_when_it_starts),
-        PLAN_TEST(estimated_starts_lay_pods_out_over_all_devices),
-        PLAN_TEST(rows_come_in_the_order_in_which_pods_go),
-        PLAN_TEST(numbers_count_what_happened),
-        PLAN_TEST(every_name_and_help_is_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

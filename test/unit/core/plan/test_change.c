@@ -3,9 +3,10 @@
 
 #include "core/plan/decide/decide.h"
 
-static void what_a_pod_was_may_be_forgotten_once_it_has_changed(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_ON(struct plan_rig *rig, what_a_pod_was_may_be_forgotten_once_it_has_changed)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     struct plan_rig_pod *was = plan_rig_wait(rig, "a", 1, 60);
     struct plan_rig_pod *is = plan_rig_pod(rig, "a", GPU, 1, 60);
@@ -19,9 +20,8 @@ static void what_a_pod_was_may_be_forgotten_once_it_has_changed(void **state)
     assert_false(plan_rig_row(rig, "a", &row));
 }
 
-static void a_pod_that_asks_for_nothing_is_none_of_the_planners(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_asks_for_nothing_is_none_of_the_planners)
 {
-    struct plan_rig *rig = *state;
     struct sl_error err = {0};
     struct plan_rig_pod *p = plan_rig_pod(rig, "a", GPU, 1, 60);
     p->pod.n_items = 0;
@@ -34,9 +34,8 @@ static void a_pod_that_asks_for_nothing_is_none_of_the_planners(void **state)
     assert_int_equal(err.code, SL_ERR_FIELD);
 }
 
-static void another_default_timeout_counts_for_pods_that_wait(void **state)
+TEST_ON(struct plan_rig *rig, another_default_timeout_counts_for_pods_that_wait)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     plan_rig_wait(rig, "a", 1, 0);
     rig->config.default_timeout_us = SECONDS(77);
@@ -45,11 +44,10 @@ static void another_default_timeout_counts_for_pods_that_wait(void **state)
     assert_int_equal(row.timeout_us, SECONDS(77));
 }
 
-static void a_stage_says_why_it_holds_and_why_it_refuses(void **state)
+TEST_ON(struct plan_rig *rig, a_stage_says_why_it_holds_and_why_it_refuses)
 {
     static const enum sl_hold_reason stages[] = {SL_HOLD_STAGE, SL_HOLD_STAGE_FAILED,
                                                  SL_HOLD_STAGE_CYCLE};
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     plan_rig_wait(rig, "a", 1, 60);
     for (unsigned i = 0; i < 3; i++) {
@@ -82,9 +80,8 @@ static const char *with_units_in_use(int64_t units, int64_t capacity)
     return text;
 }
 
-static void a_nomination_stands_while_its_units_are_there(void **state)
+TEST_THAT(a_nomination_stands_while_its_units_are_there)
 {
-    (void)state;
     assert_string_equal(with_units_in_use(2, 16), "");
     assert_string_equal(with_units_in_use(3, 16), "expire a on n1: NoRoom");
     assert_string_equal(with_units_in_use(7, 16), "");
@@ -92,9 +89,8 @@ static void a_nomination_stands_while_its_units_are_there(void **state)
     assert_string_equal(with_units_in_use(7, 12), "expire a on n1: NoRoom");
 }
 
-static void victims_are_waited_for_until_the_last_grace_is_over(void **state)
+TEST_ON(struct plan_rig *rig, victims_are_waited_for_until_the_last_grace_is_over)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 3);
     for (unsigned i = 0; i < 3; i++) {
         static const char *const names[] = {"v1", "v2", "v3"};
@@ -119,7 +115,7 @@ static void victims_are_waited_for_until_the_last_grace_is_over(void **state)
 }
 
 /* One node goes as another comes. */
-static void a_pod_keeps_its_queue_when_of_two_resources_one_goes_as_the_other_comes(void **state)
+TEST_THAT(a_pod_keeps_its_queue_when_of_two_resources_one_goes_as_the_other_comes)
 {
     struct plan_rig *rig = *state;
     struct plan_rig_node *shared = plan_rig_node(rig, "n1", 1);
@@ -141,18 +137,4 @@ static void a_pod_keeps_its_queue_when_of_two_resources_one_goes_as_the_other_co
     sl_planner_remove(rig->planner, SL_STR("a"), rig->now_us);
     (void)plan_rig_wait(rig, "b", 1, 60);
     assert_string_equal(plan_rig_plan(rig), "nomination b on n2: nvidia.com/gpu=0\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(a_pod_keeps_its_queue_when_of_two_resources_one_goes_as_the_other_comes),
-        PLAN_TEST(what_a_pod_was_may_be_forgotten_once_it_has_changed),
-        PLAN_TEST(a_pod_that_asks_for_nothing_is_none_of_the_planners),
-        PLAN_TEST(another_default_timeout_counts_for_pods_that_wait),
-        PLAN_TEST(a_stage_says_why_it_holds_and_why_it_refuses),
-        cmocka_unit_test(a_nomination_stands_while_its_units_are_there),
-        PLAN_TEST(victims_are_waited_for_until_the_last_grace_is_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

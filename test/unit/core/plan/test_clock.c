@@ -92,21 +92,12 @@ static void put_at(enum sl_order_kind order, unsigned put, int64_t by_us)
     plan_rig_free(rigs[1]);
 }
 
-static void nothing_runs_out_sooner_or_later_for_a_clock_that_is_put(void **state)
+TEST_THAT(nothing_runs_out_sooner_or_later_for_a_clock_that_is_put)
 {
-    (void)state;
     for (unsigned put = 1; put < STEPS; put++) {
         put_at(SL_ORDER_FIFO, put, SECONDS(3600));
         put_at(SL_ORDER_FIFO, put, -SECONDS(3600));
         put_at(SL_ORDER_BOUNDED, put, SECONDS(3600));
         put_at(SL_ORDER_SJF, put, SECONDS(3600));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_runs_out_sooner_or_later_for_a_clock_that_is_put),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,9 +31,10 @@ static void tell_of_one(struct plan_rig *rig, unsigned at, const struct sl_view 
     assert_int_equal(sl_planner_cluster(rig->planner, views, rig->n_nodes, rig->now_us, &err), 0);
 }
 
-static void invented_resources_open_no_lane(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_ON(struct plan_rig *rig, invented_resources_open_no_lane)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 100);
     (void)plan_rig_plan(rig);
@@ -44,9 +45,8 @@ static void invented_resources_open_no_lane(void **state)
     assert_string_equal(plan_rig_state(rig, "i7"), "Refused Never");
 }
 
-static void a_pod_that_no_node_could_take_is_judged_once(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_no_node_could_take_is_judged_once)
 {
-    struct plan_rig *rig = *state;
     for (unsigned i = 0; i < PLAN_NODES; i++) {
         char name[PLAN_NAME];
         (void)snprintf(name, sizeof(name), "n%02u", i);
@@ -99,9 +99,8 @@ static const char *change_gpus(struct plan_rig *rig, unsigned at, unsigned gpus,
     return log;
 }
 
-static void a_pod_is_refused_only_while_no_node_could_take_it(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_is_refused_only_while_no_node_could_take_it)
 {
-    struct plan_rig *rig = *state;
     struct plan_rig_node as[4];
     plan_rig_node(rig, "n1", 3);
     plan_rig_node(rig, "n2", 3);
@@ -119,9 +118,8 @@ static void a_pod_is_refused_only_while_no_node_could_take_it(void **state)
                         "nomination big on n2: nvidia.com/gpu=0,1,2\n");
 }
 
-static void a_resource_that_a_node_comes_to_offer_has_a_lane_of_its_own(void **state)
+TEST_ON(struct plan_rig *rig, a_resource_that_a_node_comes_to_offer_has_a_lane_of_its_own)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_put(rig, plan_rig_pod(rig, "m", MEM, 4, 100));
     plan_rig_put(rig, plan_rig_pod(rig, "o", MEM, 3, 100));
@@ -131,9 +129,8 @@ static void a_resource_that_a_node_comes_to_offer_has_a_lane_of_its_own(void **s
                                             "nomination o on n2: aliyun.com/gpu-mem=0*3\n");
 }
 
-static void an_instance_that_sliced_may_have_cut_is_waited_for(void **state)
+TEST_ON(struct plan_rig *rig, an_instance_that_sliced_may_have_cut_is_waited_for)
 {
-    struct plan_rig *rig = *state;
     struct plan_rig_node *n = plan_rig_node(rig, "n1", 1);
     n->node.dynamic_mig = true;
     n->node.partition.actuator = SL_ACTUATOR_NOS_MIG;
@@ -145,9 +142,8 @@ static void an_instance_that_sliced_may_have_cut_is_waited_for(void **state)
     assert_string_equal(plan_rig_state(rig, "small"), "Held NoRoom");
 }
 
-static void a_slice_of_memory_that_sliced_may_have_cut_is_waited_for(void **state)
+TEST_ON(struct plan_rig *rig, a_slice_of_memory_that_sliced_may_have_cut_is_waited_for)
 {
-    struct plan_rig *rig = *state;
     struct plan_rig_node *n = plan_rig_node(rig, "n1", 1);
     n->node.partition.actuator = SL_ACTUATOR_NOS_MPS;
     n->device[0].memory_mib = 40000;
@@ -178,9 +174,8 @@ static void note_wish(void *context, const struct sl_queue_row *row)
 }
 
 /* Else a GPU on which one of them could start would be cut for the other. */
-static void pods_that_kube_scheduler_does_not_take_yet_keep_their_room(void **state)
+TEST_ON(struct plan_rig *rig, pods_that_kube_scheduler_does_not_take_yet_keep_their_room)
 {
-    struct plan_rig *rig = *state;
     struct wishes wishes = {.now_us = rig->now_us};
     struct plan_rig_node *n = plan_rig_node(rig, "n1", 1);
     n->node.dynamic_mig = true;
@@ -195,9 +190,8 @@ static void pods_that_kube_scheduler_does_not_take_yet_keep_their_room(void **st
     assert_non_null(strstr(wishes.text, "small wants a cut\n"));
 }
 
-static void each_resource_that_none_offers_has_its_pods_for_an_autoscaler(void **state)
+TEST_ON(struct plan_rig *rig, each_resource_that_none_offers_has_its_pods_for_an_autoscaler)
 {
-    struct plan_rig *rig = *state;
     rig->config.autoscaler_pods = 1;
     plan_rig_configure(rig);
     plan_rig_node(rig, "n1", 1);
@@ -210,9 +204,8 @@ static void each_resource_that_none_offers_has_its_pods_for_an_autoscaler(void *
 }
 
 /* Classes that were looked at in vain look at nodes that grew since, not at all that have room. */
-static void pods_that_their_constraints_exclude_look_at_what_has_changed(void **state)
+TEST_ON(struct plan_rig *rig, pods_that_their_constraints_exclude_look_at_what_has_changed)
 {
-    struct plan_rig *rig = *state;
     for (unsigned i = 0; i < PLAN_NODES; i++) {
         char name[PLAN_NAME];
         (void)snprintf(name, sizeof(name), "n%02u", i);
@@ -276,9 +269,8 @@ static unsigned run_to_rest(struct plan_rig *rig)
 }
 
 /* Each may use half of what the others leave; its pods go on in the next run. */
-static void a_namespace_leaves_some_of_each_run_to_others(void **state)
+TEST_ON(struct plan_rig *rig, a_namespace_leaves_some_of_each_run_to_others)
 {
-    struct plan_rig *rig = *state;
     const char *greedy[DEAR];
     for (unsigned i = 0; i < DEAR; i++) {
         greedy[i] = "greedy";
@@ -292,9 +284,8 @@ static void a_namespace_leaves_some_of_each_run_to_others(void **state)
     assert_string_equal(plan_rig_state(rig, "dear19"), "Held Constraint");
 }
 
-static void a_run_that_has_looked_enough_is_followed_by_the_next_at_once(void **state)
+TEST_ON(struct plan_rig *rig, a_run_that_has_looked_enough_is_followed_by_the_next_at_once)
 {
-    struct plan_rig *rig = *state;
     static char names[DEAR][PLAN_NAME];
     const char *own[DEAR];
     for (unsigned i = 0; i < DEAR; i++) {
@@ -311,9 +302,8 @@ static void a_run_that_has_looked_enough_is_followed_by_the_next_at_once(void **
 
 /* Pods that might preempt, which no node admits: to find that out costs a good part of a run each.
  */
-static void the_search_for_victims_is_bounded_with_the_run(void **state)
+TEST_ON(struct plan_rig *rig, the_search_for_victims_is_bounded_with_the_run)
 {
-    struct plan_rig *rig = *state;
     for (unsigned i = 0; i < PLAN_NODES; i++) {
         char name[PLAN_NAME];
         char pod[PLAN_NAME];
@@ -340,9 +330,8 @@ static void the_search_for_victims_is_bounded_with_the_run(void **state)
 }
 
 /* In lanes of several widths a latest start takes a look ahead at all who wait. */
-static void rows_share_one_look_ahead(void **state)
+TEST_ON(struct plan_rig *rig, rows_share_one_look_ahead)
 {
-    struct plan_rig *rig = *state;
     rig->config.order.kind = SL_ORDER_BOUNDED;
     plan_rig_configure(rig);
     plan_rig_node(rig, "n1", 4);
@@ -369,24 +358,4 @@ static void rows_share_one_look_ahead(void **state)
     assert_int_equal(bound->mixed.looks, looks);
     assert_true(plan_rig_row(rig, "w0", &row));
     assert_int_equal(row.latest_start_us, latest_us);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(invented_resources_open_no_lane),
-        PLAN_TEST(a_pod_that_no_node_could_take_is_judged_once),
-        PLAN_TEST(a_pod_is_refused_only_while_no_node_could_take_it),
-        PLAN_TEST(a_resource_that_a_node_comes_to_offer_has_a_lane_of_its_own),
-        PLAN_TEST(an_instance_that_sliced_may_have_cut_is_waited_for),
-        PLAN_TEST(a_slice_of_memory_that_sliced_may_have_cut_is_waited_for),
-        PLAN_TEST(pods_that_kube_scheduler_does_not_take_yet_keep_their_room),
-        PLAN_TEST(each_resource_that_none_offers_has_its_pods_for_an_autoscaler),
-        PLAN_TEST(pods_that_their_constraints_exclude_look_at_what_has_changed),
-        PLAN_TEST(a_namespace_leaves_some_of_each_run_to_others),
-        PLAN_TEST(a_run_that_has_looked_enough_is_followed_by_the_next_at_once),
-        PLAN_TEST(the_search_for_victims_is_bounded_with_the_run),
-        PLAN_TEST(rows_share_one_look_ahead),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -517,9 +517,8 @@ static void compare_with_file(const struct world *w, enum sl_order_kind order)
     assert_int_equal(fclose(file), 0);
 }
 
-static void every_order_does_what_is_written_down(void **state)
+TEST_THAT(every_order_does_what_is_written_down)
 {
-    (void)state;
     for (int order = 0; order < SL_ORDER_KINDS; order++) {
         int scenes = order == SL_ORDER_BOUNDED ? SCENES : SCENE_CROWD;
         for (int scene = 0; scene < scenes; scene++) {
@@ -531,10 +530,9 @@ static void every_order_does_what_is_written_down(void **state)
 }
 
 /* In the other orders time alone changes who is first, or who is late. */
-static void a_planner_that_runs_only_when_woken_misses_nothing(void **state)
+TEST_THAT(a_planner_that_runs_only_when_woken_misses_nothing)
 {
     static const enum sl_order_kind orders[] = {SL_ORDER_FIFO, SL_ORDER_SJF, SL_ORDER_P};
-    (void)state;
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
         for (uint64_t seed = 1; seed <= 8; seed++) {
             enum scene scene = (enum scene)(seed % SCENES);
@@ -545,13 +543,4 @@ static void a_planner_that_runs_only_when_woken_misses_nothing(void **state)
             free(eager);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_order_does_what_is_written_down),
-        cmocka_unit_test(a_planner_that_runs_only_when_woken_misses_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

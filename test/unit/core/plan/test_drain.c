@@ -65,25 +65,23 @@ static int drained(void **state)
     return 0;
 }
 
-#define DRAIN_TEST(function) cmocka_unit_test_setup_teardown(function, drained, plan_rig_tear_down)
-
 static const char short_goes[] = "backfill short on n1: " SLICE "=0/0\n";
 static const char long_follows[] = "nomination long on n1: " SLICE "=0/1\n";
 
 /* ---- drains ---- */
 
-static void a_drained_node_goes_to_pods_that_end_in_time(void **state)
+TEST_FIXTURE(drained, plan_rig_tear_down)
+
+TEST_ON(struct plan_rig *rig, a_drained_node_goes_to_pods_that_end_in_time)
 {
-    struct plan_rig *rig = *state;
     assert_string_equal(plan_rig_plan(rig), short_goes);
     assert_string_equal(plan_rig_state(rig, "big"), "Held NoRoom");
     assert_string_equal(plan_rig_state(rig, "long"), "Held Behind");
 }
 
 /* Of a drain for others resources nothing is kept from them. */
-static void a_drain_keeps_only_the_units_of_its_resources(void **state)
+TEST_ON(struct plan_rig *rig, a_drain_keeps_only_the_units_of_its_resources)
 {
-    struct plan_rig *rig = *state;
     const uint64_t other = sl_hash(WHOLE, strlen(WHOLE));
     sl_planner_drain(rig->planner, SL_STR("n1"), SL_STR("big"), rig->now_us + SECONDS(100), &other,
                      1);
@@ -92,18 +90,16 @@ static void a_drain_keeps_only_the_units_of_its_resources(void **state)
 }
 
 /* No keys: those of the earlier drain. */
-static void a_drain_goes_on_with_the_resources_that_it_had(void **state)
+TEST_ON(struct plan_rig *rig, a_drain_goes_on_with_the_resources_that_it_had)
 {
-    struct plan_rig *rig = *state;
     sl_planner_drain(rig->planner, SL_STR("n1"), SL_STR("big"), rig->now_us + SECONDS(99), NULL, 0);
     assert_string_equal(plan_rig_plan(rig), "");
 }
 
 /* "big" may run for 500 s: after 62 s pods that came later do not go ahead of it any more. */
-static void pods_that_came_later_give_way_to_one_that_was_patient(void **state)
+TEST_THAT(pods_that_came_later_give_way_to_one_that_was_patient)
 {
     struct plan_rig *rig = plan_rig_new();
-    (void)state;
     rig->config.order.kind = SL_ORDER_SJF;
     plan_rig_configure(rig);
     sliced_node(rig, "n1");
@@ -124,10 +120,9 @@ static void pods_that_came_later_give_way_to_one_that_was_patient(void **state)
 }
 
 /* Pods of one ask are not alike here: some came before the drain's pod. */
-static void a_pod_that_gives_way_holds_none_that_does_not(void **state)
+TEST_THAT(a_pod_that_gives_way_holds_none_that_does_not)
 {
     struct plan_rig *rig = plan_rig_new();
-    (void)state;
     rig->config.order.kind = SL_ORDER_SJF;
     plan_rig_configure(rig);
     sliced_node(rig, "n1");
@@ -145,10 +140,9 @@ static void a_pod_that_gives_way_holds_none_that_does_not(void **state)
 }
 
 /* The cutter counts so, too: what came first but was kept by a gate of others was not waiting. */
-static void a_pod_that_was_gated_by_others_gives_way_though_it_came_first(void **state)
+TEST_THAT(a_pod_that_was_gated_by_others_gives_way_though_it_came_first)
 {
     struct plan_rig *rig = plan_rig_new();
-    (void)state;
     rig->config.order.kind = SL_ORDER_SJF;
     plan_rig_configure(rig);
     sliced_node(rig, "n1");
@@ -167,9 +161,8 @@ static void a_pod_that_was_gated_by_others_gives_way_though_it_came_first(void *
     plan_rig_free(rig);
 }
 
-static void a_drain_ends_at_its_time(void **state)
+TEST_ON(struct plan_rig *rig, a_drain_ends_at_its_time)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     assert_string_equal(plan_rig_plan(rig), short_goes);
     plan_rig_bind(rig, "short");
@@ -184,9 +177,8 @@ static void a_drain_ends_at_its_time(void **state)
     assert_string_equal(plan_rig_run(rig, 9), long_follows);
 }
 
-static void each_of_two_drains_ends_at_its_time(void **state)
+TEST_ON(struct plan_rig *rig, each_of_two_drains_ends_at_its_time)
 {
-    struct plan_rig *rig = *state;
     sliced_node(rig, "n2");
     plan_rig_cluster(rig);
     drain(rig, "n2", 50);
@@ -198,9 +190,8 @@ static void each_of_two_drains_ends_at_its_time(void **state)
     assert_string_equal(plan_rig_run(rig, 9), "nomination long on n2: " SLICE "=0/0\n");
 }
 
-static void a_drain_ends_when_it_is_told_to(void **state)
+TEST_ON(struct plan_rig *rig, a_drain_ends_when_it_is_told_to)
 {
-    struct plan_rig *rig = *state;
     assert_string_equal(plan_rig_plan(rig), short_goes);
     drain_for(rig, "n1", "", 0);
     assert_string_equal(plan_rig_run(rig, 9), long_follows);
@@ -208,17 +199,15 @@ static void a_drain_ends_when_it_is_told_to(void **state)
     assert_string_equal(plan_rig_run(rig, 9), "");
 }
 
-static void a_drain_ends_with_the_wait_of_its_pod(void **state)
+TEST_ON(struct plan_rig *rig, a_drain_ends_with_the_wait_of_its_pod)
 {
-    struct plan_rig *rig = *state;
     assert_string_equal(plan_rig_plan(rig), short_goes);
     sl_planner_remove(rig->planner, SL_STR("big"), rig->now_us);
     assert_string_equal(plan_rig_run(rig, 9), long_follows);
 }
 
-static void a_later_drain_replaces_the_earlier(void **state)
+TEST_ON(struct plan_rig *rig, a_later_drain_replaces_the_earlier)
 {
-    struct plan_rig *rig = *state;
     drain(rig, "n1", 50);
     assert_string_equal(plan_rig_plan(rig), "");
     assert_string_equal(plan_rig_state(rig, "short"), "Held Behind");
@@ -227,9 +216,8 @@ static void a_later_drain_replaces_the_earlier(void **state)
                                               "nomination short on n1: " SLICE "=0/1\n");
 }
 
-static void a_drain_holds_no_pod_ahead_of_its_own(void **state)
+TEST_ON(struct plan_rig *rig, a_drain_holds_no_pod_ahead_of_its_own)
 {
-    struct plan_rig *rig = *state;
     struct plan_rig_pod *ahead = plan_rig_pod(rig, "ahead", SLICE, 1, 9999);
     ahead->pod.priority = 1;
     plan_rig_put(rig, ahead);
@@ -237,17 +225,15 @@ static void a_drain_holds_no_pod_ahead_of_its_own(void **state)
                                             "backfill short on n1: " SLICE "=0/1\n");
 }
 
-static void other_nodes_are_given_as_ever(void **state)
+TEST_ON(struct plan_rig *rig, other_nodes_are_given_as_ever)
 {
-    struct plan_rig *rig = *state;
     sliced_node(rig, "n2");
     assert_string_equal(plan_rig_plan(rig), "nomination long on n2: " SLICE "=0/0\n"
                                             "nomination short on n2: " SLICE "=0/1\n");
 }
 
-static void a_drain_stays_with_a_node_that_changes_and_goes_with_it(void **state)
+TEST_ON(struct plan_rig *rig, a_drain_stays_with_a_node_that_changes_and_goes_with_it)
 {
-    struct plan_rig *rig = *state;
     assert_string_equal(plan_rig_plan(rig), short_goes);
     rig->node[0].node.host.pods = 100;
     rig->node[0].node.site_digest = 7;
@@ -260,9 +246,8 @@ static void a_drain_stays_with_a_node_that_changes_and_goes_with_it(void **state
                                             "nomination short on n1: " SLICE "=0/1\n");
 }
 
-static void a_drain_of_what_is_not_known_or_is_over_holds_nobody(void **state)
+TEST_ON(struct plan_rig *rig, a_drain_of_what_is_not_known_or_is_over_holds_nobody)
 {
-    struct plan_rig *rig = *state;
     drain(rig, "n9", 100);
     drain(rig, "n1", -1);
     assert_string_equal(plan_rig_plan(rig), "nomination long on n1: " SLICE "=0/0\n"
@@ -272,9 +257,8 @@ static void a_drain_of_what_is_not_known_or_is_over_holds_nobody(void **state)
     assert_string_equal(plan_rig_run(rig, 9), "nomination third on n1: " SLICE "=0/2\n");
 }
 
-static void a_drain_lasts_as_long_when_the_clock_is_put(void **state)
+TEST_ON(struct plan_rig *rig, a_drain_lasts_as_long_when_the_clock_is_put)
 {
-    struct plan_rig *rig = *state;
     assert_string_equal(plan_rig_plan(rig), short_goes);
     rig->now_us += SECONDS(-3600);
     sl_planner_rebase(rig->planner, SECONDS(-3600), rig->now_us);
@@ -288,9 +272,8 @@ static void a_drain_lasts_as_long_when_the_clock_is_put(void **state)
 
 /* ---- the promise comes first ---- */
 
-static void a_pod_that_would_be_late_goes_in_spite_of_a_drain(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_would_be_late_goes_in_spite_of_a_drain)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     rig->config.order.kind = SL_ORDER_BOUNDED;
     plan_rig_configure(rig);
@@ -451,11 +434,10 @@ static void play_set_up(struct play *play, uint32_t seed, enum sl_order_kind ord
     }
 }
 
-static void no_pod_of_the_order_bounded_is_late_for_a_drain(void **state)
+TEST_THAT(no_pod_of_the_order_bounded_is_late_for_a_drain)
 {
     unsigned held = 0;
     unsigned lifted = 0;
-    (void)state;
     for (uint32_t seed = 1; seed <= 12; seed++) {
         struct play play;
         play_set_up(&play, seed, SL_ORDER_BOUNDED);
@@ -476,10 +458,9 @@ static void no_pod_of_the_order_bounded_is_late_for_a_drain(void **state)
     assert_true(lifted > 0);
 }
 
-static void no_pod_of_another_order_takes_drained_units_past_the_end(void **state)
+TEST_THAT(no_pod_of_another_order_takes_drained_units_past_the_end)
 {
     unsigned held = 0;
-    (void)state;
     for (uint32_t seed = 1; seed <= 4; seed++) {
         struct play play;
         play_set_up(&play, seed, SL_ORDER_FIFO);
@@ -493,9 +474,8 @@ static void no_pod_of_another_order_takes_drained_units_past_the_end(void **stat
 
 /* ---- rows ---- */
 
-static void the_row_of_a_pod_without_room_tells_of_its_cut(void **state)
+TEST_ON(struct plan_rig *rig, the_row_of_a_pod_without_room_tells_of_its_cut)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     char text[SL_PLAN_TEXT_MAX];
     const char *said = "GPU 0 of n1 is being cut into 1x 4g.24gb for it; about 40 s";
@@ -522,9 +502,8 @@ static void the_row_of_a_pod_without_room_tells_of_its_cut(void **state)
     sl_planner_set_cut(rig->planner, SL_STR("nobody"), "n1", said, 5);
 }
 
-static void a_pod_that_has_room_hears_nothing_of_cuts(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_has_room_hears_nothing_of_cuts)
 {
-    struct plan_rig *rig = *state;
     sl_planner_set_cut(rig->planner, SL_STR("short"), "n1", "a cut", 5);
     sl_planner_set_cut(rig->planner, SL_STR("long"), "n1", "a cut", 5);
     assert_string_equal(plan_rig_plan(rig), short_goes);
@@ -534,9 +513,8 @@ static void a_pod_that_has_room_hears_nothing_of_cuts(void **state)
 
 /* ---- nodes that are withheld ---- */
 
-static void a_withheld_node_holds_pods_and_refuses_none(void **state)
+TEST_ON(struct plan_rig *rig, a_withheld_node_holds_pods_and_refuses_none)
 {
-    struct plan_rig *rig = *state;
     rig->node[0].node.partition.cut = "sliced-1-1";
     wait_for(rig, "gpu", GPU, 10);
     assert_string_equal(plan_rig_plan(rig), "refuse gpu: Never\n");
@@ -545,9 +523,8 @@ static void a_withheld_node_holds_pods_and_refuses_none(void **state)
     assert_string_equal(plan_rig_plan(rig), short_goes);
 }
 
-static void a_pod_waits_for_a_whole_gpu_where_gpus_may_become_whole(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_waits_for_a_whole_gpu_where_gpus_may_become_whole)
 {
-    struct plan_rig *rig = *state;
     rig->n_nodes = 0;
     (void)plan_rig_plan(rig);
     rig->n_nodes = 1;
@@ -555,34 +532,4 @@ static void a_pod_waits_for_a_whole_gpu_where_gpus_may_become_whole(void **state
     wait_for(rig, "gpu", GPU, 10);
     (void)plan_rig_plan(rig);
     assert_string_equal(plan_rig_state(rig, "gpu"), "Held NoRoom");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        DRAIN_TEST(a_drained_node_goes_to_pods_that_end_in_time),
-        DRAIN_TEST(a_drain_keeps_only_the_units_of_its_resources),
-        DRAIN_TEST(a_drain_goes_on_with_the_resources_that_it_had),
-        cmocka_unit_test(pods_that_came_later_give_way_to_one_that_was_patient),
-        cmocka_unit_test(a_pod_that_gives_way_holds_none_that_does_not),
-        cmocka_unit_test(a_pod_that_was_gated_by_others_gives_way_though_it_came_first),
-        DRAIN_TEST(a_drain_ends_at_its_time),
-        DRAIN_TEST(each_of_two_drains_ends_at_its_time),
-        DRAIN_TEST(a_drain_ends_when_it_is_told_to),
-        DRAIN_TEST(a_drain_ends_with_the_wait_of_its_pod),
-        DRAIN_TEST(a_later_drain_replaces_the_earlier),
-        DRAIN_TEST(a_drain_holds_no_pod_ahead_of_its_own),
-        DRAIN_TEST(other_nodes_are_given_as_ever),
-        DRAIN_TEST(a_drain_stays_with_a_node_that_changes_and_goes_with_it),
-        DRAIN_TEST(a_drain_of_what_is_not_known_or_is_over_holds_nobody),
-        DRAIN_TEST(a_drain_lasts_as_long_when_the_clock_is_put),
-        DRAIN_TEST(a_pod_that_would_be_late_goes_in_spite_of_a_drain),
-        cmocka_unit_test(no_pod_of_the_order_bounded_is_late_for_a_drain),
-        cmocka_unit_test(no_pod_of_another_order_takes_drained_units_past_the_end),
-        DRAIN_TEST(the_row_of_a_pod_without_room_tells_of_its_cut),
-        DRAIN_TEST(a_pod_that_has_room_hears_nothing_of_cuts),
-        DRAIN_TEST(a_withheld_node_holds_pods_and_refuses_none),
-        DRAIN_TEST(a_pod_waits_for_a_whole_gpu_where_gpus_may_become_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,10 +41,11 @@ static int64_t estimate_of(struct plan_rig *rig, const char *name)
     return (row.start_us - rig->now_us) / SECONDS(1);
 }
 
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
 /* A GPU of each of four nodes is free: no two of them are together before 7200 s. */
-static void units_that_lie_apart_are_no_start_of_a_pod_that_needs_them_together(void **state)
+TEST_ON(struct plan_rig *rig, units_that_lie_apart_are_no_start_of_a_pod_that_needs_them_together)
 {
-    struct plan_rig *rig = *state;
     static const char *const names[] = {"n1", "n2", "n3", "n4"};
     for (unsigned i = 0; i < 4; i++) {
         char pod[PLAN_NAME];
@@ -60,9 +61,8 @@ static void units_that_lie_apart_are_no_start_of_a_pod_that_needs_them_together(
     assert_int_equal(estimate_of(rig, "b"), 7200);
 }
 
-static void a_pod_that_one_node_admits_starts_no_earlier_than_that_frees(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_one_node_admits_starts_no_earlier_than_that_frees)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_node(rig, "n2", 1);
     plan_rig_run_on(rig, "x", "n1", 1, 30);
@@ -78,9 +78,8 @@ static void a_pod_that_one_node_admits_starts_no_earlier_than_that_frees(void **
     assert_int_equal(estimate_of(rig, "third"), 628);
 }
 
-static void a_short_pod_starts_in_what_a_wide_one_cannot_use_yet(void **state)
+TEST_ON(struct plan_rig *rig, a_short_pod_starts_in_what_a_wide_one_cannot_use_yet)
 {
-    struct plan_rig *rig = *state;
     rig->config.backfill = false; /* it would start at once */
     plan_rig_configure(rig);
     plan_rig_node(rig, "n1", 2);
@@ -104,10 +103,9 @@ static void a_short_pod_starts_in_what_a_wide_one_cannot_use_yet(void **state)
 }
 
 /* Wide pods leave a gap each, and short ones part these into more than are kept. */
-static void more_gaps_than_are_kept_harm_no_estimate(void **state)
+TEST_ON(struct plan_rig *rig, more_gaps_than_are_kept_harm_no_estimate)
 {
     enum { NODES = 15, WIDE = 13, SHORT = 40 };
-    struct plan_rig *rig = *state;
     char name[PLAN_NAME];
     rig->config.backfill = false; /* the short ones would start at once */
     plan_rig_configure(rig);
@@ -135,9 +133,8 @@ static void more_gaps_than_are_kept_harm_no_estimate(void **state)
 }
 
 /* The promise is reckoned in units alone. */
-static void a_latest_start_is_no_estimate_before_the_node_frees(void **state)
+TEST_ON(struct plan_rig *rig, a_latest_start_is_no_estimate_before_the_node_frees)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     rig->config.order.kind = SL_ORDER_BOUNDED;
     plan_rig_configure(rig);
@@ -155,9 +152,8 @@ static void a_latest_start_is_no_estimate_before_the_node_frees(void **state)
     assert_int_equal(estimate_of(rig, "then"), 3599);
 }
 
-static void nothing_is_said_of_a_pod_that_no_node_admits(void **state)
+TEST_ON(struct plan_rig *rig, nothing_is_said_of_a_pod_that_no_node_admits)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_run_on(rig, "x", "n1", 1, 100);
     wait_on(rig, "lost", &on_none, 60);
@@ -174,9 +170,8 @@ static void nothing_is_said_of_a_pod_that_no_node_admits(void **state)
     assert_int_equal(estimate_of(rig, "b"), 60);
 }
 
-static void nothing_is_said_of_a_pod_that_constraints_keep_from_what_is_free(void **state)
+TEST_ON(struct plan_rig *rig, nothing_is_said_of_a_pod_that_constraints_keep_from_what_is_free)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1)->node.host.cpu_milli = 1000;
     struct plan_rig_pod *p = plan_rig_pod(rig, "huge", GPU, 1, 100);
     p->constraints = (struct sl_constraints){.cpu_milli = 5000, .digest = 3};
@@ -187,9 +182,8 @@ static void nothing_is_said_of_a_pod_that_constraints_keep_from_what_is_free(voi
     assert_int_equal(estimate_of(rig, "huge"), -1);
 }
 
-static void nothing_is_said_of_a_pod_that_headroom_is_kept_from(void **state)
+TEST_ON(struct plan_rig *rig, nothing_is_said_of_a_pod_that_headroom_is_kept_from)
 {
-    struct plan_rig *rig = *state;
     rig->config.n_headrooms = 1;
     rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 1};
     plan_rig_configure(rig);
@@ -203,10 +197,9 @@ static void nothing_is_said_of_a_pod_that_headroom_is_kept_from(void **state)
 }
 
 /* A unit is free on each node, but none with that much memory. */
-static void free_units_with_too_little_memory_are_no_start(void **state)
+TEST_ON(struct plan_rig *rig, free_units_with_too_little_memory_are_no_start)
 {
     enum { SMALL = 40960, ASKED = 61440, LARGE = 81920 };
-    struct plan_rig *rig = *state;
     struct plan_rig_node *n1 = plan_rig_node(rig, "n1", 2);
     struct plan_rig_node *n2 = plan_rig_node(rig, "n2", 1);
     n1->device[0].memory_mib = LARGE;
@@ -225,9 +218,8 @@ static void free_units_with_too_little_memory_are_no_start(void **state)
 }
 
 /* No run has looked at the node yet: what is free there can be had now. */
-static void a_node_that_has_just_come_has_room_now(void **state)
+TEST_ON(struct plan_rig *rig, a_node_that_has_just_come_has_room_now)
 {
-    struct plan_rig *rig = *state;
     struct sl_error err = {0};
     plan_rig_node(rig, "n1", 1);
     plan_rig_run_on(rig, "x", "n1", 1, 100);
@@ -271,9 +263,8 @@ static void nodes_of_their_own(struct plan_rig *rig)
     }
 }
 
-static void estimates_count_what_constraints_compare(void **state)
+TEST_ON(struct plan_rig *rig, estimates_count_what_constraints_compare)
 {
-    struct plan_rig *rig = *state;
     struct sl_error err = {0};
     nodes_of_their_own(rig);
     plan_rig_cluster(rig);
@@ -284,9 +275,8 @@ static void estimates_count_what_constraints_compare(void **state)
                     SL_PLAN_EARLY_CHECKS + WEIGHT / SL_CONSTRAINTS_OF_A_LOOK);
 }
 
-static void a_namespace_leaves_some_of_what_estimates_look_at_to_others(void **state)
+TEST_ON(struct plan_rig *rig, a_namespace_leaves_some_of_what_estimates_look_at_to_others)
 {
-    struct plan_rig *rig = *state;
     nodes_of_their_own(rig);
     plan_rig_run_on(rig, "y", "n2", 1, 3600);
     rig->now_us += SECONDS(1);
@@ -305,23 +295,4 @@ static void a_namespace_leaves_some_of_what_estimates_look_at_to_others(void **s
     assert_int_equal(sl_planner_estimate(rig->planner, rig->now_us, &err), 0);
     assert_int_equal(sl_plan_find(rig->planner, SL_STR("there"))->class->early_us - rig->now_us,
                      SECONDS(3598));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(units_that_lie_apart_are_no_start_of_a_pod_that_needs_them_together),
-        PLAN_TEST(a_pod_that_one_node_admits_starts_no_earlier_than_that_frees),
-        PLAN_TEST(a_short_pod_starts_in_what_a_wide_one_cannot_use_yet),
-        PLAN_TEST(more_gaps_than_are_kept_harm_no_estimate),
-        PLAN_TEST(a_latest_start_is_no_estimate_before_the_node_frees),
-        PLAN_TEST(nothing_is_said_of_a_pod_that_no_node_admits),
-        PLAN_TEST(nothing_is_said_of_a_pod_that_constraints_keep_from_what_is_free),
-        PLAN_TEST(nothing_is_said_of_a_pod_that_headroom_is_kept_from),
-        PLAN_TEST(free_units_with_too_little_memory_are_no_start),
-        PLAN_TEST(a_node_that_has_just_come_has_room_now),
-        PLAN_TEST(estimates_count_what_constraints_compare),
-        PLAN_TEST(a_namespace_leaves_some_of_what_estimates_look_at_to_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

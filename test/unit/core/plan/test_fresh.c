@@ -283,22 +283,13 @@ static void play(enum sl_order_kind order, uint64_t seed)
     free(w);
 }
 
-static void what_is_remembered_changes_no_decision(void **state)
+TEST_THAT(what_is_remembered_changes_no_decision)
 {
     static const enum sl_order_kind orders[] = {SL_ORDER_FIFO, SL_ORDER_SJF, SL_ORDER_P,
                                                 SL_ORDER_HRRN};
-    (void)state;
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
         for (uint64_t seed = 1; seed <= 4; seed++) {
             play(orders[i], seed);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_remembered_changes_no_decision),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,11 +31,12 @@ static void assert_behind(struct plan_rig *rig, bool behind, int32_t priority, i
     assert_int_equal(is_held_on(rig, 0, priority, created_us), behind);
 }
 
-static void the_earliest_of_the_highest_priority_stands_first(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_ON(struct plan_rig *rig, the_earliest_of_the_highest_priority_stands_first)
 {
     static const enum sl_order_kind orders[] = {SL_ORDER_FIFO, SL_ORDER_SJF, SL_ORDER_P,
                                                 SL_ORDER_HRRN, SL_ORDER_BOUNDED};
-    struct plan_rig *rig = *state;
     rig->config.preemption = false;
     plan_rig_node(rig, "n1", 4);
     (void)plan_rig_run_on(rig, "runs", "n1", 2, 7200);
@@ -54,9 +55,8 @@ static void the_earliest_of_the_highest_priority_stands_first(void **state)
     }
 }
 
-static void who_cannot_have_units_stands_nowhere(void **state)
+TEST_ON(struct plan_rig *rig, who_cannot_have_units_stands_nowhere)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 4);
     put(rig, "never", 5, 9, 10);
     struct plan_rig_pod *gated = plan_rig_pod(rig, "gated", GPU, 1, 60);
@@ -66,13 +66,12 @@ static void who_cannot_have_units_stands_nowhere(void **state)
     assert_behind(rig, false, 0, rig->now_us);
 }
 
-static void who_waits_holds_only_nodes_where_it_can_start(void **state)
+TEST_ON(struct plan_rig *rig, who_waits_holds_only_nodes_where_it_can_start)
 {
     static const char *const west[] = {"west"};
     static const struct sl_match in_west = {
         .key = "zone", .value = west, .n_values = 1, .op = SL_MATCH_IN};
     static const struct sl_label label[] = {{"zone", "west"}};
-    struct plan_rig *rig = *state;
     struct plan_rig_node *n1 = plan_rig_node(rig, "n1", 4);
     n1->node.label = label;
     n1->node.n_labels = 1;
@@ -97,9 +96,8 @@ static void who_waits_holds_only_nodes_where_it_can_start(void **state)
     assert_false(is_held_on(rig, 1, 0, rig->now_us)); /* its constraints do not admit it */
 }
 
-static void who_waits_holds_no_node_where_nothing_states_its_end(void **state)
+TEST_ON(struct plan_rig *rig, who_waits_holds_no_node_where_nothing_states_its_end)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 4);
     struct plan_rig_pod *runs = plan_rig_run_on(rig, "runs", "n1", 1, 0);
     put(rig, "waits", 4, 0, 10);
@@ -111,9 +109,8 @@ static void who_waits_holds_no_node_where_nothing_states_its_end(void **state)
     assert_behind(rig, true, 0, rig->now_us);
 }
 
-static void who_waits_for_absent_units_holds_no_node(void **state)
+TEST_ON(struct plan_rig *rig, who_waits_for_absent_units_holds_no_node)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 4);
     struct plan_rig_node *absent = plan_rig_node(rig, "n2", 8);
     for (unsigned i = 0; i < 8; i++) {
@@ -125,9 +122,8 @@ static void who_waits_for_absent_units_holds_no_node(void **state)
     assert_false(is_held_on(rig, 0, 0, rig->now_us) || is_held_on(rig, 1, 0, rig->now_us));
 }
 
-static void who_waits_behind_others_stands_before_later_pods(void **state)
+TEST_ON(struct plan_rig *rig, who_waits_behind_others_stands_before_later_pods)
 {
-    struct plan_rig *rig = *state;
     rig->config.order.kind = SL_ORDER_SJF;
     plan_rig_configure(rig);
     plan_rig_node(rig, "n1", 4);
@@ -143,9 +139,8 @@ static void who_waits_behind_others_stands_before_later_pods(void **state)
 }
 
 /* A pod that waits for something else than units keeps no node from others. */
-static void who_waits_for_a_stage_holds_no_node(void **state)
+TEST_ON(struct plan_rig *rig, who_waits_for_a_stage_holds_no_node)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 4);
     (void)plan_rig_run_on(rig, "runs", "n1", 2, 600);
     put(rig, "waits", 4, 0, 10);
@@ -157,9 +152,8 @@ static void who_waits_for_a_stage_holds_no_node(void **state)
     assert_behind(rig, true, 0, rig->now_us);
 }
 
-static void who_waits_holds_nodes_where_several_end(void **state)
+TEST_ON(struct plan_rig *rig, who_waits_holds_nodes_where_several_end)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 4);
     (void)plan_rig_run_on(rig, "r1", "n1", 2, 600);
     (void)plan_rig_run_on(rig, "r2", "n1", 2, 600);
@@ -169,9 +163,8 @@ static void who_waits_holds_nodes_where_several_end(void **state)
 }
 
 /* It would cost filter too much to judge each node by them. */
-static void who_has_too_many_constraints_holds_no_node(void **state)
+TEST_ON(struct plan_rig *rig, who_has_too_many_constraints_holds_no_node)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 4);
     (void)plan_rig_run_on(rig, "runs", "n1", 2, 600);
     struct plan_rig_pod *p = plan_rig_pod(rig, "waits", GPU, 4, 60);
@@ -183,9 +176,8 @@ static void who_has_too_many_constraints_holds_no_node(void **state)
 }
 
 /* The pods of one user, each with constraints of its own, leave no place to those before them. */
-static void the_foremost_stand_even_where_many_kinds_wait(void **state)
+TEST_ON(struct plan_rig *rig, the_foremost_stand_even_where_many_kinds_wait)
 {
-    struct plan_rig *rig = *state;
     rig->config.order.kind = SL_ORDER_SJF;
     plan_rig_configure(rig);
     plan_rig_node(rig, "n1", 4);
@@ -211,35 +203,16 @@ static void the_foremost_stand_even_where_many_kinds_wait(void **state)
 }
 
 /* Any of its resources, not the first alone. */
-static void who_waits_for_two_resources_stands_before_pods_for_either(void **state)
+TEST_THAT(who_waits_for_two_resources_stands_before_pods_for_either)
 {
     struct sl_ask_item both[] = {{.key = 1, .count = 1}, {.key = 2, .count = 1}};
     struct sl_ask_item one[] = {{.key = 3, .count = 1}, {.key = 2, .count = 1}};
     struct sl_pod waits = {.items = both, .n_items = 2};
     struct sl_pod asks = {.items = one, .n_items = 2};
     const struct sl_plan_front front = {.pod = &waits};
-    (void)state;
     assert_ptr_equal(sl_plan_front_item(&front, &asks), &one[1]);
     one[1].key = 1;
     assert_ptr_equal(sl_plan_front_item(&front, &asks), &one[1]);
     one[1].key = 4;
     assert_null(sl_plan_front_item(&front, &asks));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(the_earliest_of_the_highest_priority_stands_first),
-        PLAN_TEST(who_cannot_have_units_stands_nowhere),
-        PLAN_TEST(who_waits_holds_only_nodes_where_it_can_start),
-        PLAN_TEST(who_waits_holds_no_node_where_nothing_states_its_end),
-        PLAN_TEST(who_waits_for_absent_units_holds_no_node),
-        PLAN_TEST(who_waits_behind_others_stands_before_later_pods),
-        PLAN_TEST(who_waits_for_a_stage_holds_no_node),
-        PLAN_TEST(who_waits_holds_nodes_where_several_end),
-        PLAN_TEST(who_has_too_many_constraints_holds_no_node),
-        PLAN_TEST(who_waits_for_two_resources_stands_before_pods_for_either),
-        PLAN_TEST(the_foremost_stand_even_where_many_kinds_wait),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,11 +47,10 @@ static void let_go(struct plan_rig *rig, const struct plan_rig_pod *a)
     (void)plan_rig_plan(rig);
 }
 
-static void who_holds_itself_back_gains_no_place(void **state)
+TEST_THAT(who_holds_itself_back_gains_no_place)
 {
     static const enum sl_order_kind orders[] = {SL_ORDER_FIFO, SL_ORDER_SJF, SL_ORDER_P,
                                                 SL_ORDER_HRRN, SL_ORDER_BOUNDED};
-    (void)state;
     for (size_t i = 0; i < 2 * sizeof(orders) / sizeof(orders[0]); i++) {
         struct plan_rig *rig = plan_rig_new();
         bool by_gate = i % 2 == 0;
@@ -66,7 +65,8 @@ static void who_holds_itself_back_gains_no_place(void **state)
     }
 }
 
-static void a_clock_that_was_ahead_does_not_keep_back_who_was_let_go(void **state)
+TEST_THAT_WITH(a_clock_that_was_ahead_does_not_keep_back_who_was_let_go, plan_rig_set_up,
+               plan_rig_tear_down)
 {
     struct plan_rig *rig = *state;
     const struct plan_rig_pod *a = hold_back(rig, SL_ORDER_FIFO, SL_GATE_OTHERS, 60);
@@ -81,13 +81,4 @@ static void a_clock_that_was_ahead_does_not_keep_back_who_was_let_go(void **stat
     plan_rig_wait(rig, "c", 1, 60);
     (void)plan_rig_plan(rig);
     assert_starts(rig, "bac");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_holds_itself_back_gains_no_place),
-        PLAN_TEST(a_clock_that_was_ahead_does_not_keep_back_who_was_let_go),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,26 +191,15 @@ static void each_allocation_fails(enum sl_order_kind order, bool forever)
     assert_true(n > 50);
 }
 
-static void a_plan_survives_each_lack_of_memory(void **state)
+TEST_THAT(a_plan_survives_each_lack_of_memory)
 {
-    (void)state;
     each_allocation_fails(SL_ORDER_SJF, false);
     each_allocation_fails(SL_ORDER_SJF, true);
     each_allocation_fails(SL_ORDER_HRRN, false);
 }
 
-static void the_bounded_order_survives_each_lack_of_memory(void **state)
+TEST_THAT(the_bounded_order_survives_each_lack_of_memory)
 {
-    (void)state;
     each_allocation_fails(SL_ORDER_BOUNDED, false);
     each_allocation_fails(SL_ORDER_BOUNDED, true);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plan_survives_each_lack_of_memory),
-        cmocka_unit_test(the_bounded_order_survives_each_lack_of_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

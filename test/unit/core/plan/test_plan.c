@@ -3,18 +3,18 @@
 
 #include "sliced/constraint.h"
 
-static void a_pod_that_fits_gets_a_nomination_with_its_devices(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_ON(struct plan_rig *rig, a_pod_that_fits_gets_a_nomination_with_its_devices)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     plan_rig_wait(rig, "a", 1, 60);
     assert_string_equal(plan_rig_plan(rig), "nomination a on n1: nvidia.com/gpu=0\n");
     assert_string_equal(plan_rig_state(rig, "a"), "Nominated None");
 }
 
-static void nominations_stand_over_runs_and_are_not_given_twice(void **state)
+TEST_ON(struct plan_rig *rig, nominations_stand_over_runs_and_are_not_given_twice)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     plan_rig_wait(rig, "a", 1, 60);
     plan_rig_plan(rig);
@@ -25,9 +25,8 @@ static void nominations_stand_over_runs_and_are_not_given_twice(void **state)
     assert_string_equal(plan_rig_state(rig, "b"), "Held NoRoom");
 }
 
-static void a_bound_nomination_is_counted_once_while_the_cluster_shows_it(void **state)
+TEST_ON(struct plan_rig *rig, a_bound_nomination_is_counted_once_while_the_cluster_shows_it)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     struct plan_rig_pod *a = plan_rig_wait(rig, "a", 1, 60);
     plan_rig_wait(rig, "b", 1, 60);
@@ -42,9 +41,8 @@ static void a_bound_nomination_is_counted_once_while_the_cluster_shows_it(void *
     assert_string_equal(plan_rig_plan(rig), "nomination c on n1: nvidia.com/gpu=0\n");
 }
 
-static void a_removed_pod_gives_its_nomination_back(void **state)
+TEST_ON(struct plan_rig *rig, a_removed_pod_gives_its_nomination_back)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 60);
     plan_rig_wait(rig, "b", 1, 60);
@@ -54,9 +52,8 @@ static void a_removed_pod_gives_its_nomination_back(void **state)
     assert_string_equal(plan_rig_state(rig, "a"), "unknown");
 }
 
-static void the_pace_is_kept_and_those_behind_follow(void **state)
+TEST_ON(struct plan_rig *rig, the_pace_is_kept_and_those_behind_follow)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     plan_rig_wait(rig, "a", 1, 60);
     plan_rig_wait(rig, "b", 1, 60);
@@ -69,9 +66,8 @@ static void the_pace_is_kept_and_those_behind_follow(void **state)
     assert_string_equal(plan_rig_state(rig, "c"), "Held NoRoom");
 }
 
-static void a_nomination_that_is_not_taken_expires_and_the_next_goes(void **state)
+TEST_ON(struct plan_rig *rig, a_nomination_that_is_not_taken_expires_and_the_next_goes)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 60);
     rig->now_us += SECONDS(1);
@@ -86,9 +82,8 @@ static void a_nomination_that_is_not_taken_expires_and_the_next_goes(void **stat
     assert_string_equal(plan_rig_state(rig, "a"), "Held Expired");
 }
 
-static void a_time_out_after_a_expire_doubles_to_its_maximum(void **state)
+TEST_ON(struct plan_rig *rig, a_time_out_after_a_expire_doubles_to_its_maximum)
 {
-    struct plan_rig *rig = *state;
     rig->config.hold_us = SECONDS(10);
     rig->config.hold_max_us = SECONDS(30);
     plan_rig_configure(rig);
@@ -107,9 +102,8 @@ static void a_time_out_after_a_expire_doubles_to_its_maximum(void **state)
     }
 }
 
-static void a_change_that_matters_ends_the_time_out(void **state)
+TEST_ON(struct plan_rig *rig, a_change_that_matters_ends_the_time_out)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     struct plan_rig_pod *a = plan_rig_wait(rig, "a", 1, 60);
     plan_rig_plan(rig);
@@ -127,7 +121,7 @@ static void a_change_that_matters_ends_the_time_out(void **state)
 }
 
 /* Its owner sees it expire, and states another timeout each time. */
-static void whoever_changes_a_pod_all_the_time_gains_nothing(void **state)
+TEST_THAT(whoever_changes_a_pod_all_the_time_gains_nothing)
 {
     struct plan_rig *rig = *state;
     int64_t held_us = 0;
@@ -150,9 +144,8 @@ static void whoever_changes_a_pod_all_the_time_gains_nothing(void **state)
     assert_in_range(held_us, rig->config.hold_us, rig->config.hold_max_us);
 }
 
-static void new_nodes_end_the_time_out(void **state)
+TEST_ON(struct plan_rig *rig, new_nodes_end_the_time_out)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 60);
     plan_rig_plan(rig);
@@ -162,9 +155,8 @@ static void new_nodes_end_the_time_out(void **state)
     assert_string_equal(plan_rig_plan(rig), "nomination a on n1: nvidia.com/gpu=0\n");
 }
 
-static void a_failed_nomination_goes_elsewhere(void **state)
+TEST_ON(struct plan_rig *rig, a_failed_nomination_goes_elsewhere)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_node(rig, "n2", 1);
     plan_rig_wait(rig, "a", 1, 60);
@@ -178,9 +170,8 @@ static void a_failed_nomination_goes_elsewhere(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "nomination a on n1: nvidia.com/gpu=0\n");
 }
 
-static void where_a_pod_failed_others_may_go(void **state)
+TEST_ON(struct plan_rig *rig, where_a_pod_failed_others_may_go)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 60);
     plan_rig_wait(rig, "b", 1, 60);
@@ -189,9 +180,8 @@ static void where_a_pod_failed_others_may_go(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "nomination b on n1: nvidia.com/gpu=0\n");
 }
 
-static void nominations_on_a_node_that_vanishes_are_given_back(void **state)
+TEST_ON(struct plan_rig *rig, nominations_on_a_node_that_vanishes_are_given_back)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_node(rig, "n2", 1);
     plan_rig_wait(rig, "a", 1, 60);
@@ -205,9 +195,8 @@ static void nominations_on_a_node_that_vanishes_are_given_back(void **state)
     assert_string_equal(plan_rig_state(rig, "b"), "Held NoRoom");
 }
 
-static void a_nomination_whose_devices_another_took_moves(void **state)
+TEST_ON(struct plan_rig *rig, a_nomination_whose_devices_another_took_moves)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     plan_rig_wait(rig, "a", 1, 60);
     plan_rig_plan(rig);
@@ -217,9 +206,8 @@ static void a_nomination_whose_devices_another_took_moves(void **state)
                         "expire a on n1: NoRoom\nnomination a on n1: nvidia.com/gpu=1\n");
 }
 
-static void a_nomination_on_a_device_that_falls_ill_is_given_back(void **state)
+TEST_ON(struct plan_rig *rig, a_nomination_on_a_device_that_falls_ill_is_given_back)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 60);
     plan_rig_plan(rig);
@@ -227,9 +215,8 @@ static void a_nomination_on_a_device_that_falls_ill_is_given_back(void **state)
     assert_string_equal(plan_rig_plan(rig), "expire a on n1: NoRoom\n");
 }
 
-static void a_nomination_of_a_pod_that_changes_twice_before_a_run_is_given_back(void **state)
+TEST_ON(struct plan_rig *rig, a_nomination_of_a_pod_that_changes_twice_before_a_run_is_given_back)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     plan_rig_wait(rig, "a", 1, 60);
     plan_rig_plan(rig);
@@ -252,7 +239,7 @@ static void cordon(struct plan_rig *rig, unsigned node, bool cordoned)
     rig->node[node].node.site_digest = cordoned;
 }
 
-static void a_nomination_on_a_node_that_is_cordoned_moves_and_is_no_expire_of_the_pod(void **state)
+TEST_THAT(a_nomination_on_a_node_that_is_cordoned_moves_and_is_no_expire_of_the_pod)
 {
     struct plan_rig *rig = *state;
     struct sl_queue_row row;
@@ -272,9 +259,8 @@ static void a_nomination_on_a_node_that_is_cordoned_moves_and_is_no_expire_of_th
     assert_string_equal(plan_rig_plan(rig), "nomination a on n2: nvidia.com/gpu=0\n");
 }
 
-static void a_nomination_on_a_node_that_is_tainted_stays_with_who_tolerates_it(void **state)
+TEST_ON(struct plan_rig *rig, a_nomination_on_a_node_that_is_tainted_stays_with_who_tolerates_it)
 {
-    struct plan_rig *rig = *state;
     static const struct sl_toleration all = {.effect = SL_TAINT_ANY};
     static const struct sl_taint taint = {"example.com/t", "", SL_TAINT_NO_SCHEDULE};
     plan_rig_node(rig, "n1", 2);
@@ -292,9 +278,8 @@ static void a_nomination_on_a_node_that_is_tainted_stays_with_who_tolerates_it(v
     assert_string_equal(plan_rig_state(rig, "b"), "Nominated None");
 }
 
-static void pods_with_gates_of_others_are_reported_and_not_planned(void **state)
+TEST_ON(struct plan_rig *rig, pods_with_gates_of_others_are_reported_and_not_planned)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     struct plan_rig_pod *a = plan_rig_pod(rig, "a", GPU, 1, 60);
     a->pod.gate = SL_GATE_OTHERS;
@@ -306,9 +291,8 @@ static void pods_with_gates_of_others_are_reported_and_not_planned(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "nomination a on n1: nvidia.com/gpu=0\n");
 }
 
-static void stages_hold_and_refuse(void **state)
+TEST_ON(struct plan_rig *rig, stages_hold_and_refuse)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 60);
     sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE, NULL, rig->now_us);
@@ -323,9 +307,8 @@ static void stages_hold_and_refuse(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "nomination a on n1: nvidia.com/gpu=0\n");
 }
 
-static void a_pod_that_names_others_is_staged_until_told_otherwise(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_names_others_is_staged_until_told_otherwise)
 {
-    struct plan_rig *rig = *state;
     char text[SL_PLAN_TEXT_MAX];
     struct sl_queue_row row;
     plan_rig_node(rig, "n1", 1);
@@ -352,9 +335,8 @@ static void a_pod_that_names_others_is_staged_until_told_otherwise(void **state)
     assert_string_equal(plan_rig_plan(rig), "nomination a on n1: nvidia.com/gpu=0\n");
 }
 
-static void a_pod_over_a_limit_is_refused_once(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_over_a_limit_is_refused_once)
 {
-    struct plan_rig *rig = *state;
     rig->config.n_limits = 1;
     rig->config.limit[0] = (struct sl_plan_limit){GPU, SECONDS(60)};
     plan_rig_configure(rig);
@@ -379,7 +361,7 @@ static const char *sentence(struct plan_rig *rig, const char *name)
     return text;
 }
 
-static void a_refusal_for_a_limit_names_the_strictest_and_both_timeouts(void **state)
+TEST_THAT(a_refusal_for_a_limit_names_the_strictest_and_both_timeouts)
 {
     struct plan_rig *rig = *state;
     rig->config.default_timeout_us = SECONDS(168 * 3600);
@@ -406,9 +388,8 @@ static void a_refusal_for_a_limit_names_the_strictest_and_both_timeouts(void **s
                         "annotation sliced.dev/timeout");
 }
 
-static void a_malformed_pod_is_refused(void **state)
+TEST_ON(struct plan_rig *rig, a_malformed_pod_is_refused)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     struct plan_rig_pod *a = plan_rig_pod(rig, "a", GPU, 1, 60);
     a->pod.malformed = "limits and requests differ";
@@ -417,9 +398,8 @@ static void a_malformed_pod_is_refused(void **state)
     assert_string_equal(plan_rig_plan(rig), "refuse a: Malformed\n");
 }
 
-static void what_no_node_could_take_is_refused_until_one_comes(void **state)
+TEST_ON(struct plan_rig *rig, what_no_node_could_take_is_refused_until_one_comes)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     plan_rig_wait(rig, "a", 4, 60);
     plan_rig_wait(rig, "b", 2, 60);
@@ -430,9 +410,8 @@ static void what_no_node_could_take_is_refused_until_one_comes(void **state)
     assert_string_equal(plan_rig_plan(rig), "nomination a on n2: nvidia.com/gpu=0,1,2,3\n");
 }
 
-static void a_pod_released_before_a_restart_gets_its_nomination_there_first(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_released_before_a_restart_gets_its_nomination_there_first)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_node(rig, "n2", 1);
     plan_rig_wait(rig, "a", 1, 60);
@@ -446,9 +425,8 @@ static void a_pod_released_before_a_restart_gets_its_nomination_there_first(void
         "nomination b on n1: nvidia.com/gpu=0\nnomination a on n2: nvidia.com/gpu=0\n");
 }
 
-static void a_name_counts_once_the_gate_is_open(void **state)
+TEST_ON(struct plan_rig *rig, a_name_counts_once_the_gate_is_open)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 60);
     rig->now_us += SECONDS(1);
@@ -457,9 +435,8 @@ static void a_name_counts_once_the_gate_is_open(void **state)
     assert_string_equal(plan_rig_plan(rig), "nomination a on n1: nvidia.com/gpu=0\n");
 }
 
-static void nothing_is_planned_before_a_cluster_is_known(void **state)
+TEST_ON(struct plan_rig *rig, nothing_is_planned_before_a_cluster_is_known)
 {
-    struct plan_rig *rig = *state;
     plan_rig_wait(rig, "a", 1, 60);
     assert_string_equal(plan_rig_run(rig, 1000), "");
     assert_string_equal(plan_rig_state(rig, "a"), "Held None");
@@ -482,12 +459,11 @@ static const char *said_against(const struct plan_rig *rig, const struct sl_plan
     return taken ? "" : err.message;
 }
 
-static void a_configuration_that_cannot_be_is_refused(void **state)
+TEST_ON(const struct plan_rig *rig, a_configuration_that_cannot_be_is_refused)
 {
     static const char held[] =
         "nominations must be held for a time above 0 and at most their longest time-out";
     static const char many[] = "there are too many limits, headrooms or overrides";
-    const struct plan_rig *rig = *state;
     struct sl_plan_config config = rig->config;
     config.order.kind = SL_ORDER_KINDS;
     assert_string_equal(said_against(rig, &config), "there is no such order");
@@ -510,9 +486,8 @@ static void a_configuration_that_cannot_be_is_refused(void **state)
     assert_string_equal(said_against(rig, &config), many);
 }
 
-static void a_configuration_at_its_bounds_is_taken(void **state)
+TEST_ON(const struct plan_rig *rig, a_configuration_at_its_bounds_is_taken)
 {
-    const struct plan_rig *rig = *state;
     struct sl_plan_config config = rig->config;
     config.order.kind = (enum sl_order_kind)(SL_ORDER_KINDS - 1);
     config.default_timeout_us = 1;
@@ -524,10 +499,9 @@ static void a_configuration_at_its_bounds_is_taken(void **state)
     assert_string_equal(said_against(rig, &config), "");
 }
 
-static void nothing_need_be_configured(void **state)
+TEST_THAT(nothing_need_be_configured)
 {
     struct sl_plan_config config;
-    (void)state;
     sl_plan_defaults(&config);
     assert_int_equal(config.default_timeout_us, 24 * SECONDS(3600));
     assert_int_equal(config.hold_us, SECONDS(60));
@@ -540,9 +514,8 @@ static void nothing_need_be_configured(void **state)
     assert_int_equal(config.promise.c_permille, 1150);
 }
 
-static void weights_of_a_priority_are_those_of_its_override(void **state)
+TEST_ON(struct plan_rig *rig, weights_of_a_priority_are_those_of_its_override)
 {
-    struct plan_rig *rig = *state;
     rig->config.order.kind = SL_ORDER_P;
     rig->config.n_overrides = 1;
     rig->config.override[0] =
@@ -558,11 +531,10 @@ static void weights_of_a_priority_are_those_of_its_override(void **state)
 }
 
 /* Each on a node of its own; they come and go in another order than their names'. */
-static void pods_of_many_resources_find_the_nodes_that_have_them(void **state)
+TEST_ON(struct plan_rig *rig, pods_of_many_resources_find_the_nodes_that_have_them)
 {
     enum { RESOURCES = 13 };
     static char resource[RESOURCES][32];
-    struct plan_rig *rig = *state;
     char name[PLAN_NAME];
     char expected[96];
     for (unsigned i = 0; i < RESOURCES; i++) {
@@ -591,9 +563,8 @@ static void pods_of_many_resources_find_the_nodes_that_have_them(void **state)
     assert_string_equal(plan_rig_plan(rig), "refuse more: Never\n");
 }
 
-static void weights_of_a_namespace_are_those_of_the_first_override_that_names_it(void **state)
+TEST_ON(struct plan_rig *rig, weights_of_a_namespace_are_those_of_the_first_override_that_names_it)
 {
-    struct plan_rig *rig = *state;
     rig->config.order.kind = SL_ORDER_P;
     rig->config.n_overrides = 3;
     for (unsigned i = 0; i < 3; i++) {
@@ -612,9 +583,8 @@ static void weights_of_a_namespace_are_those_of_the_first_override_that_names_it
     assert_string_equal(plan_rig_plan(rig), "nomination b on n1: " GPU "=0\n");
 }
 
-static void a_nominated_pod_is_estimated_to_start_now(void **state)
+TEST_ON(struct plan_rig *rig, a_nominated_pod_is_estimated_to_start_now)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     (void)plan_rig_node(rig, "n1", 1);
     (void)plan_rig_wait(rig, "a", 1, 60);
@@ -622,46 +592,4 @@ static void a_nominated_pod_is_estimated_to_start_now(void **state)
     assert_true(plan_rig_row(rig, "a", &row));
     assert_int_equal(row.estimate, SL_ESTIMATE_NOW);
     assert_int_equal(row.start_us, rig->now_us);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(a_pod_that_fits_gets_a_nomination_with_its_devices),
-        PLAN_TEST(nominations_stand_over_runs_and_are_not_given_twice),
-        PLAN_TEST(a_bound_nomination_is_counted_once_while_the_cluster_shows_it),
-        PLAN_TEST(a_removed_pod_gives_its_nomination_back),
-        PLAN_TEST(the_pace_is_kept_and_those_behind_follow),
-        PLAN_TEST(a_nomination_that_is_not_taken_expires_and_the_next_goes),
-        PLAN_TEST(a_time_out_after_a_expire_doubles_to_its_maximum),
-        PLAN_TEST(a_change_that_matters_ends_the_time_out),
-        PLAN_TEST(whoever_changes_a_pod_all_the_time_gains_nothing),
-        PLAN_TEST(new_nodes_end_the_time_out),
-        PLAN_TEST(a_failed_nomination_goes_elsewhere),
-        PLAN_TEST(where_a_pod_failed_others_may_go),
-        PLAN_TEST(nominations_on_a_node_that_vanishes_are_given_back),
-        PLAN_TEST(a_nomination_whose_devices_another_took_moves),
-        PLAN_TEST(a_nomination_on_a_device_that_falls_ill_is_given_back),
-        PLAN_TEST(a_nomination_of_a_pod_that_changes_twice_before_a_run_is_given_back),
-        PLAN_TEST(a_nomination_on_a_node_that_is_cordoned_moves_and_is_no_expire_of_the_pod),
-        PLAN_TEST(a_nomination_on_a_node_that_is_tainted_stays_with_who_tolerates_it),
-        PLAN_TEST(pods_with_gates_of_others_are_reported_and_not_planned),
-        PLAN_TEST(stages_hold_and_refuse),
-        PLAN_TEST(a_pod_that_names_others_is_staged_until_told_otherwise),
-        PLAN_TEST(a_pod_over_a_limit_is_refused_once),
-        PLAN_TEST(a_refusal_for_a_limit_names_the_strictest_and_both_timeouts),
-        PLAN_TEST(a_malformed_pod_is_refused),
-        PLAN_TEST(what_no_node_could_take_is_refused_until_one_comes),
-        PLAN_TEST(a_pod_released_before_a_restart_gets_its_nomination_there_first),
-        PLAN_TEST(a_name_counts_once_the_gate_is_open),
-        PLAN_TEST(nothing_is_planned_before_a_cluster_is_known),
-        PLAN_TEST(a_configuration_that_cannot_be_is_refused),
-        PLAN_TEST(a_configuration_at_its_bounds_is_taken),
-        cmocka_unit_test(nothing_need_be_configured),
-        PLAN_TEST(weights_of_a_priority_are_those_of_its_override),
-        PLAN_TEST(pods_of_many_resources_find_the_nodes_that_have_them),
-        PLAN_TEST(weights_of_a_namespace_are_those_of_the_first_override_that_names_it),
-        PLAN_TEST(a_nominated_pod_is_estimated_to_start_now),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,9 +59,10 @@ static void given_a_preemptor(struct plan_rig *rig)
     assert_string_equal(plan_rig_plan(rig), "release vip\n");
 }
 
-static void what_victims_leave_is_kept_for_whom_they_go(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_ON(struct plan_rig *rig, what_victims_leave_is_kept_for_whom_they_go)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     scheduler_says(rig, "vip", "n2");
     rig->now_us += SECONDS(5);
@@ -75,9 +76,8 @@ static void what_victims_leave_is_kept_for_whom_they_go(void **state)
 }
 
 /* The room would suffice once d is gone, if nobody else took a part of it. */
-static void what_victims_will_leave_counts_less_what_others_would_take(void **state)
+TEST_ON(struct plan_rig *rig, what_victims_will_leave_counts_less_what_others_would_take)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     scheduler_says(rig, "vip", "n2");
     is_deleted(rig, "c", SECONDS(30));
@@ -90,9 +90,8 @@ static void what_victims_will_leave_counts_less_what_others_would_take(void **st
 }
 
 /* CPU is freed by victims as GPUs are: beside it another pod may start. */
-static void cpu_that_victims_will_leave_counts(void **state)
+TEST_ON(struct plan_rig *rig, cpu_that_victims_will_leave_counts)
 {
-    struct plan_rig *rig = *state;
     static const char *const names[] = {"a", "b"};
     plan_rig_node(rig, "n1", 5)->node.host.cpu_milli = 4000; /* a GPU more than vip needs */
     for (unsigned i = 0; i < 2; i++) {
@@ -121,9 +120,8 @@ static void cpu_that_victims_will_leave_counts(void **state)
     assert_string_equal(plan_rig_plan(rig), "backfill more on n1: nvidia.com/gpu=4\n");
 }
 
-static void what_victims_leave_is_kept_through_a_reload(void **state)
+TEST_ON(struct plan_rig *rig, what_victims_leave_is_kept_through_a_reload)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     scheduler_says(rig, "vip", "n2");
     plan_rig_configure(rig);
@@ -135,9 +133,8 @@ static void what_victims_leave_is_kept_through_a_reload(void **state)
     assert_string_equal(plan_rig_plan(rig), "nomination vip on n2: nvidia.com/gpu=0,1\n");
 }
 
-static void a_reload_that_forbids_preemption_ends_it(void **state)
+TEST_ON(struct plan_rig *rig, a_reload_that_forbids_preemption_ends_it)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     scheduler_says(rig, "vip", "n2");
     rig->config.preemption = false;
@@ -146,9 +143,8 @@ static void a_reload_that_forbids_preemption_ends_it(void **state)
     assert_string_equal(plan_rig_plan(rig), "backfill more on n2: nvidia.com/gpu=1\n");
 }
 
-static void other_nodes_are_not_kept(void **state)
+TEST_ON(struct plan_rig *rig, other_nodes_are_not_kept)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     scheduler_says(rig, "vip", "n2");
     plan_rig_end(rig, "c");
@@ -156,9 +152,8 @@ static void other_nodes_are_not_kept(void **state)
     assert_string_equal(plan_rig_plan(rig), "backfill more on n1: nvidia.com/gpu=1\n");
 }
 
-static void a_nomination_counts_as_soon_as_it_is_told(void **state)
+TEST_ON(struct plan_rig *rig, a_nomination_counts_as_soon_as_it_is_told)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     rig->now_us += SECONDS(30); /* long after it was released */
     plan_rig_end(rig, "c");
@@ -171,9 +166,8 @@ static void a_nomination_counts_as_soon_as_it_is_told(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "backfill more on n2: nvidia.com/gpu=1\n");
 }
 
-static void until_a_node_is_named_others_wait_for_a_moment(void **state)
+TEST_ON(struct plan_rig *rig, until_a_node_is_named_others_wait_for_a_moment)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     plan_rig_end(rig, "c"); /* before it is told for whom */
     assert_string_equal(plan_rig_plan(rig), "");
@@ -187,9 +181,8 @@ static void until_a_node_is_named_others_wait_for_a_moment(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "backfill more on n2: nvidia.com/gpu=1\n");
 }
 
-static void who_matters_more_does_not_wait(void **state)
+TEST_ON(struct plan_rig *rig, who_matters_more_does_not_wait)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     scheduler_says(rig, "vip", "n2");
     plan_rig_end(rig, "c");
@@ -199,9 +192,8 @@ static void who_matters_more_does_not_wait(void **state)
     assert_string_equal(plan_rig_state(rig, "peer"), "Held NoRoom");
 }
 
-static void a_pod_of_equal_priority_behind_it_waits_too(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_of_equal_priority_behind_it_waits_too)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     scheduler_says(rig, "vip", "n2");
     plan_rig_end(rig, "c");
@@ -211,9 +203,8 @@ static void a_pod_of_equal_priority_behind_it_waits_too(void **state)
     assert_string_equal(plan_rig_state(rig, "peer"), "Held Behind");
 }
 
-static void beside_what_is_being_left_others_start(void **state)
+TEST_ON(struct plan_rig *rig, beside_what_is_being_left_others_start)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 4);
     static const char *const names[] = {"a", "b", "c", "d"};
     for (unsigned i = 0; i < 4; i++) {
@@ -237,9 +228,8 @@ static void beside_what_is_being_left_others_start(void **state)
     assert_string_equal(plan_rig_plan(rig), "nomination vip on n1: nvidia.com/gpu=1,2\n");
 }
 
-static void victims_that_take_their_time_are_waited_for(void **state)
+TEST_ON(struct plan_rig *rig, victims_that_take_their_time_are_waited_for)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     scheduler_says(rig, "vip", "n2");
     is_deleted(rig, "c", SECONDS(300));
@@ -254,9 +244,8 @@ static void victims_that_take_their_time_are_waited_for(void **state)
     assert_string_equal(plan_rig_plan(rig), "nomination vip on n2: nvidia.com/gpu=0,1\n");
 }
 
-static void nobody_waits_for_ever_for_a_victim_that_does_not_go(void **state)
+TEST_ON(struct plan_rig *rig, nobody_waits_for_ever_for_a_victim_that_does_not_go)
 {
-    struct plan_rig *rig = *state;
     int64_t begin_us = rig->now_us + SECONDS(10);
     given_a_preemptor(rig);
     scheduler_says(rig, "vip", "n2");
@@ -273,9 +262,8 @@ static void nobody_waits_for_ever_for_a_victim_that_does_not_go(void **state)
     assert_string_equal(rig->log, "backfill short on n2: nvidia.com/gpu=1\n");
 }
 
-static void without_victims_the_next_may_try_after_a_while(void **state)
+TEST_ON(struct plan_rig *rig, without_victims_the_next_may_try_after_a_while)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     wait_with(rig, "peer", 1, HIGH);
     assert_string_equal(plan_rig_plan(rig), "");
@@ -283,9 +271,8 @@ static void without_victims_the_next_may_try_after_a_while(void **state)
     assert_string_equal(plan_rig_plan(rig), "release peer\n");
 }
 
-static void a_node_that_is_named_late_is_kept_all_the_same(void **state)
+TEST_ON(struct plan_rig *rig, a_node_that_is_named_late_is_kept_all_the_same)
 {
-    struct plan_rig *rig = *state;
     given_a_preemptor(rig);
     scheduler_says(rig, "vip", NULL);
     rig->now_us += SECONDS(90); /* kube-scheduler had other things to do */
@@ -296,9 +283,8 @@ static void a_node_that_is_named_late_is_kept_all_the_same(void **state)
     assert_string_equal(plan_rig_state(rig, "more"), "Held Behind");
 }
 
-static void a_planner_that_begins_goes_on_with_a_preemption(void **state)
+TEST_ON(struct plan_rig *rig, a_planner_that_begins_goes_on_with_a_preemption)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     run_low(rig, "a", "n1"); /* and another is gone already */
     wait_with(rig, "more", 1, LOW);
@@ -314,9 +300,8 @@ static void a_planner_that_begins_goes_on_with_a_preemption(void **state)
     assert_string_equal(plan_rig_plan(rig), "nomination vip on n1: nvidia.com/gpu=0,1\n");
 }
 
-static void all_of_it_holds_in_every_order(void **state)
+TEST_ON(struct plan_rig *rig, all_of_it_holds_in_every_order)
 {
-    struct plan_rig *rig = *state;
     static const enum sl_order_kind kinds[] = {SL_ORDER_SJF, SL_ORDER_P, SL_ORDER_HRRN,
                                                SL_ORDER_BOUNDED};
     given_a_preemptor(rig);
@@ -340,9 +325,8 @@ static void all_of_it_holds_in_every_order(void **state)
 
 /* ---- when they end ---- */
 
-static void a_pod_that_is_deleted_ends_with_its_grace(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_is_deleted_ends_with_its_grace)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     plan_rig_node(rig, "n1", 2);
     plan_rig_run_on(rig, "x", "n1", 1, 5000);
@@ -359,9 +343,8 @@ static void a_pod_that_is_deleted_ends_with_its_grace(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: nvidia.com/gpu=1\n");
 }
 
-static void one_that_outlives_its_grace_goes_on_for_as_long_as_it_is_late(void **state)
+TEST_ON(struct plan_rig *rig, one_that_outlives_its_grace_goes_on_for_as_long_as_it_is_late)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     plan_rig_node(rig, "n1", 2);
     plan_rig_run_on(rig, "x", "n1", 1, 0);
@@ -374,9 +357,8 @@ static void one_that_outlives_its_grace_goes_on_for_as_long_as_it_is_late(void *
     assert_int_equal(row.start_us, rig->now_us + SECONDS(12));
 }
 
-static void one_whose_grace_is_not_told_ends_soon(void **state)
+TEST_ON(struct plan_rig *rig, one_whose_grace_is_not_told_ends_soon)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     plan_rig_node(rig, "n1", 2);
     struct plan_rig_pod *x = plan_rig_run_on(rig, "x", "n1", 1, 5000);
@@ -389,31 +371,4 @@ static void one_whose_grace_is_not_told_ends_soon(void **state)
     (void)plan_rig_run(rig, 1000);
     assert_true(plan_rig_row(rig, "big", &row));
     assert_int_equal(row.start_us, rig->now_us + SECONDS(1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(what_victims_leave_is_kept_for_whom_they_go),
-        PLAN_TEST(what_victims_will_leave_counts_less_what_others_would_take),
-        PLAN_TEST(cpu_that_victims_will_leave_counts),
-        PLAN_TEST(what_victims_leave_is_kept_through_a_reload),
-        PLAN_TEST(a_reload_that_forbids_preemption_ends_it),
-        PLAN_TEST(other_nodes_are_not_kept),
-        PLAN_TEST(a_nomination_counts_as_soon_as_it_is_told),
-        PLAN_TEST(until_a_node_is_named_others_wait_for_a_moment),
-        PLAN_TEST(who_matters_more_does_not_wait),
-        PLAN_TEST(a_pod_of_equal_priority_behind_it_waits_too),
-        PLAN_TEST(beside_what_is_being_left_others_start),
-        PLAN_TEST(victims_that_take_their_time_are_waited_for),
-        PLAN_TEST(nobody_waits_for_ever_for_a_victim_that_does_not_go),
-        PLAN_TEST(without_victims_the_next_may_try_after_a_while),
-        PLAN_TEST(a_node_that_is_named_late_is_kept_all_the_same),
-        PLAN_TEST(a_planner_that_begins_goes_on_with_a_preemption),
-        PLAN_TEST(all_of_it_holds_in_every_order),
-        PLAN_TEST(a_pod_that_is_deleted_ends_with_its_grace),
-        PLAN_TEST(one_that_outlives_its_grace_goes_on_for_as_long_as_it_is_late),
-        PLAN_TEST(one_whose_grace_is_not_told_ends_soon),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,11 +11,10 @@ static int set_up(void **state)
     return 0;
 }
 
-#define BOUND_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, plan_rig_tear_down)
+TEST_FIXTURE(set_up, plan_rig_tear_down)
 
-static void the_shortest_goes_first_where_nobody_is_late(void **state)
+TEST_ON(struct plan_rig *rig, the_shortest_goes_first_where_nobody_is_late)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "long", 1, 1000);
     plan_rig_wait(rig, "mid", 1, 100);
@@ -24,7 +23,7 @@ static void the_shortest_goes_first_where_nobody_is_late(void **state)
     assert_string_equal(plan_rig_state(rig, "short"), "Nominated None");
 }
 
-static void a_long_pod_in_a_stream_of_short_ones_starts_by_its_latest_start(void **state)
+TEST_THAT(a_long_pod_in_a_stream_of_short_ones_starts_by_its_latest_start)
 {
     struct plan_rig *rig = *state;
     struct sl_queue_row row;
@@ -65,9 +64,8 @@ static void a_long_pod_in_a_stream_of_short_ones_starts_by_its_latest_start(void
     fail_msg("the long pod never started");
 }
 
-static void the_wait_of_a_pod_begins_when_its_stage_opens(void **state)
+TEST_ON(struct plan_rig *rig, the_wait_of_a_pod_begins_when_its_stage_opens)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     plan_rig_node(rig, "n1", 1);
     plan_rig_run_on(rig, "x", "n1", 1, 10000);
@@ -89,9 +87,8 @@ static void the_wait_of_a_pod_begins_when_its_stage_opens(void **state)
     assert_int_equal(row.latest_start_us - opened_us, first_us - row.pod->created_us);
 }
 
-static void a_wide_pod_that_is_the_shortest_has_the_reservation(void **state)
+TEST_ON(struct plan_rig *rig, a_wide_pod_that_is_the_shortest_has_the_reservation)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     plan_rig_node(rig, "n1", 2);
     plan_rig_run_on(rig, "x", "n1", 1, 100);
@@ -139,9 +136,8 @@ static void all_but_the_first_run(struct plan_rig *rig, const char *first)
     assert_true(plan_rig_row(rig, first, &row));
 }
 
-static void a_pod_that_nobody_can_host_is_waited_for_by_nobody(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_nobody_can_host_is_waited_for_by_nobody)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1)->node.host.cpu_milli = 1000;
     struct plan_rig_pod *p = plan_rig_pod(rig, "huge", GPU, 1, 100);
     p->constraints = (struct sl_constraints){.cpu_milli = 5000, .digest = 1};
@@ -150,7 +146,7 @@ static void a_pod_that_nobody_can_host_is_waited_for_by_nobody(void **state)
     all_but_the_first_run(rig, "huge");
 }
 
-static void many_pods_that_nobody_can_host_are_waited_for_by_nobody(void **state)
+TEST_THAT(many_pods_that_nobody_can_host_are_waited_for_by_nobody)
 {
     struct plan_rig *rig = *state;
     struct sl_queue_row row;
@@ -177,9 +173,8 @@ static void many_pods_that_nobody_can_host_are_waited_for_by_nobody(void **state
 }
 
 /* By units alone the narrow pod could go to n1, so that it need not yield. */
-static void a_pod_that_nobody_can_host_keeps_no_other_from_a_node(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_nobody_can_host_keeps_no_other_from_a_node)
 {
-    struct plan_rig *rig = *state;
     struct plan_rig_node *mps = plan_rig_node(rig, "n1", 4);
     mps->pool[0].one_each = true;
     mps->node.host.cpu_milli = 100;
@@ -197,9 +192,8 @@ static void a_pod_that_nobody_can_host_keeps_no_other_from_a_node(void **state)
     assert_string_equal(plan_rig_state(rig, "two"), "Held Constraint");
 }
 
-static void a_pod_that_does_not_come_is_waited_for_by_nobody(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_does_not_come_is_waited_for_by_nobody)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "stuck", 1, 100);
     plan_rig_plan(rig);
@@ -210,9 +204,8 @@ static void a_pod_that_does_not_come_is_waited_for_by_nobody(void **state)
     all_but_the_first_run(rig, "stuck");
 }
 
-static void a_pod_that_only_a_new_node_could_take_is_waited_for_by_nobody(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_only_a_new_node_could_take_is_waited_for_by_nobody)
 {
-    struct plan_rig *rig = *state;
     rig->config.autoscaler_pods = 1;
     plan_rig_configure(rig);
     plan_rig_node(rig, "n1", 1);
@@ -220,9 +213,8 @@ static void a_pod_that_only_a_new_node_could_take_is_waited_for_by_nobody(void *
     all_but_the_first_run(rig, "wide");
 }
 
-static void a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody)
 {
-    struct plan_rig *rig = *state;
     rig->config.n_headrooms = 1;
     rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 1};
     plan_rig_configure(rig);
@@ -234,9 +226,8 @@ static void a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody(void **stat
 }
 
 /* What keeps it from there ends only after the other: that makes nobody late for the headroom. */
-static void a_wide_pod_that_headroom_is_kept_from_is_waited_for_by_nobody(void **state)
+TEST_ON(struct plan_rig *rig, a_wide_pod_that_headroom_is_kept_from_is_waited_for_by_nobody)
 {
-    struct plan_rig *rig = *state;
     rig->config.n_headrooms = 1;
     rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 1};
     plan_rig_configure(rig);
@@ -248,9 +239,8 @@ static void a_wide_pod_that_headroom_is_kept_from_is_waited_for_by_nobody(void *
     assert_string_equal(plan_rig_state(rig, "wide"), "Held Headroom");
 }
 
-static void what_others_started_counts_as_running(void **state)
+TEST_ON(struct plan_rig *rig, what_others_started_counts_as_running)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     plan_rig_node(rig, "n1", 1);
     plan_rig_run_on(rig, "x", "n1", 1, 1000);
@@ -260,9 +250,8 @@ static void what_others_started_counts_as_running(void **state)
     assert_true(row.latest_start_us >= rig->now_us + SECONDS(1000));
 }
 
-static void another_order_and_back_forgets_no_pod(void **state)
+TEST_ON(struct plan_rig *rig, another_order_and_back_forgets_no_pod)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 100);
     plan_rig_plan(rig);
@@ -301,9 +290,8 @@ static int64_t wait_for_x(struct plan_rig *rig)
     return row.latest_start_us - rig->now_us;
 }
 
-static void what_runs_counts_when_the_order_becomes_bounded(void **state)
+TEST_ON(struct plan_rig *rig, what_runs_counts_when_the_order_becomes_bounded)
 {
-    struct plan_rig *rig = *state;
     rig->config.order.kind = SL_ORDER_FIFO;
     plan_rig_configure(rig);
     given_a_nomination_that_runs(rig);
@@ -313,9 +301,8 @@ static void what_runs_counts_when_the_order_becomes_bounded(void **state)
     assert_true(wait_for_x(rig) >= SECONDS(1000));
 }
 
-static void what_runs_counts_when_the_bound_is_another(void **state)
+TEST_ON(struct plan_rig *rig, what_runs_counts_when_the_bound_is_another)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination_that_runs(rig);
     plan_rig_plan(rig);
     rig->config.promise.c_permille += 1;
@@ -323,9 +310,8 @@ static void what_runs_counts_when_the_bound_is_another(void **state)
     assert_true(wait_for_x(rig) >= SECONDS(1000));
 }
 
-static void what_was_bound_when_the_bound_became_another_counts_once_it_is_seen(void **state)
+TEST_ON(struct plan_rig *rig, what_was_bound_when_the_bound_became_another_counts_once_it_is_seen)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination_that_runs(rig);
     rig->config.promise.c_permille += 1;
     plan_rig_configure(rig);
@@ -426,34 +412,9 @@ static void play(uint64_t seed)
     plan_rig_free(rig);
 }
 
-static void no_device_idles_and_nobody_waits_longer_than_promised(void **state)
+TEST_THAT(no_device_idles_and_nobody_waits_longer_than_promised)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         play(seed);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        BOUND_TEST(the_shortest_goes_first_where_nobody_is_late),
-        BOUND_TEST(a_long_pod_in_a_stream_of_short_ones_starts_by_its_latest_start),
-        BOUND_TEST(the_wait_of_a_pod_begins_when_its_stage_opens),
-        BOUND_TEST(a_wide_pod_that_is_the_shortest_has_the_reservation),
-        BOUND_TEST(a_pod_that_nobody_can_host_is_waited_for_by_nobody),
-        BOUND_TEST(many_pods_that_nobody_can_host_are_waited_for_by_nobody),
-        BOUND_TEST(a_pod_that_nobody_can_host_keeps_no_other_from_a_node),
-        BOUND_TEST(a_pod_that_does_not_come_is_waited_for_by_nobody),
-        BOUND_TEST(a_pod_that_only_a_new_node_could_take_is_waited_for_by_nobody),
-        BOUND_TEST(a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody),
-        BOUND_TEST(a_wide_pod_that_headroom_is_kept_from_is_waited_for_by_nobody),
-        BOUND_TEST(what_others_started_counts_as_running),
-        BOUND_TEST(another_order_and_back_forgets_no_pod),
-        BOUND_TEST(what_runs_counts_when_the_order_becomes_bounded),
-        BOUND_TEST(what_runs_counts_when_the_bound_is_another),
-        BOUND_TEST(what_was_bound_when_the_bound_became_another_counts_once_it_is_seen),
-        cmocka_unit_test(no_device_idles_and_nobody_waits_longer_than_promised),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

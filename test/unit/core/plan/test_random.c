@@ -379,27 +379,16 @@ static void play(enum sl_order_kind kind, uint64_t seed)
     free(m);
 }
 
-static void plans_in_order_of_submission_hold_the_properties(void **state)
+TEST_THAT(plans_in_order_of_submission_hold_the_properties)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
         play(SL_ORDER_FIFO, seed);
     }
 }
 
-static void plans_by_shortest_timeout_hold_the_properties(void **state)
+TEST_THAT(plans_by_shortest_timeout_hold_the_properties)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
         play(SL_ORDER_SJF, seed);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_in_order_of_submission_hold_the_properties),
-        cmocka_unit_test(plans_by_shortest_timeout_hold_the_properties),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,9 @@ static void run_in(enum sl_order_kind order, struct plan_rig *rig)
     plan_rig_node(rig, "n1", 4);
 }
 
-static void a_policy_that_refuses_every_pod_is_asked_a_few_times_and_then_now_and_then(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_THAT(a_policy_that_refuses_every_pod_is_asked_a_few_times_and_then_now_and_then)
 {
     struct plan_rig *rig = *state;
     run_in(SL_ORDER_FIFO, rig);
@@ -74,7 +76,7 @@ static void a_policy_that_refuses_every_pod_is_asked_a_few_times_and_then_now_an
     assert_in_range(more, 20, (rig->now_us - begin_us) / SECONDS(1) + 4);
 }
 
-static void others_go_as_if_nobody_was_refused(void **state)
+TEST_THAT(others_go_as_if_nobody_was_refused)
 {
     struct plan_rig *rig = *state;
     struct sl_queue_row row;
@@ -94,9 +96,8 @@ static void others_go_as_if_nobody_was_refused(void **state)
 }
 
 /* A policy may refuse some of a namespace, for good, and they may stand ahead. */
-static void others_of_the_namespace_wait_for_a_second_at_most(void **state)
+TEST_ON(struct plan_rig *rig, others_of_the_namespace_wait_for_a_second_at_most)
 {
-    struct plan_rig *rig = *state;
     run_in(SL_ORDER_FIFO, rig);
     for (int i = 0; i < 3 * FIRST; i++) {
         char name[PLAN_NAME];
@@ -120,9 +121,8 @@ static void others_of_the_namespace_wait_for_a_second_at_most(void **state)
     fail_msg("it was not tried within a second");
 }
 
-static void who_comes_later_is_not_tried_at_once(void **state)
+TEST_ON(struct plan_rig *rig, who_comes_later_is_not_tried_at_once)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     run_in(SL_ORDER_FIFO, rig);
     many_wait(rig, "bad");
@@ -136,9 +136,8 @@ static void who_comes_later_is_not_tried_at_once(void **state)
                                  "tried one at a time");
 }
 
-static void the_first_that_is_let_go_ends_it(void **state)
+TEST_ON(struct plan_rig *rig, the_first_that_is_let_go_ends_it)
 {
-    struct plan_rig *rig = *state;
     run_in(SL_ORDER_BOUNDED, rig);
     many_wait(rig, "bad");
     (void)refuse_all(rig, "bad");
@@ -155,9 +154,8 @@ static void the_first_that_is_let_go_ends_it(void **state)
     assert_non_null(strstr(strstr(log, "nomination") + 1, "nomination")); /* all that is free */
 }
 
-static void some_that_are_let_go_in_between_keep_the_namespace_going(void **state)
+TEST_ON(struct plan_rig *rig, some_that_are_let_go_in_between_keep_the_namespace_going)
 {
-    struct plan_rig *rig = *state;
     unsigned refused = 0;
     run_in(SL_ORDER_FIFO, rig);
     many_wait(rig, "half");
@@ -175,17 +173,4 @@ static void some_that_are_let_go_in_between_keep_the_namespace_going(void **stat
         rig->now_us += 5000;
     }
     assert_int_equal(refused, 45);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(a_policy_that_refuses_every_pod_is_asked_a_few_times_and_then_now_and_then),
-        PLAN_TEST(others_go_as_if_nobody_was_refused),
-        PLAN_TEST(others_of_the_namespace_wait_for_a_second_at_most),
-        PLAN_TEST(who_comes_later_is_not_tried_at_once),
-        PLAN_TEST(the_first_that_is_let_go_ends_it),
-        PLAN_TEST(some_that_are_let_go_in_between_keep_the_namespace_going),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,18 +37,18 @@ static const char *later(struct plan_rig *rig, int64_t seconds)
 
 static const char expire[] = "expire a on n1: Expired\nnomination b on n1: nvidia.com/gpu=0\n";
 
-static void a_nomination_is_held_while_nothing_is_heard(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_ON(struct plan_rig *rig, a_nomination_is_held_while_nothing_is_heard)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     assert_string_equal(later(rig, HOLD), "");
     assert_string_equal(later(rig, LONG), "");
     assert_string_equal(plan_rig_state(rig, "a"), "Nominated None");
 }
 
-static void the_hold_begins_anew_with_the_first_word(void **state)
+TEST_ON(struct plan_rig *rig, the_hold_begins_anew_with_the_first_word)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     given_a_nomination(rig);
     assert_string_equal(later(rig, LONG), "");
@@ -63,9 +63,8 @@ static void the_hold_begins_anew_with_the_first_word(void **state)
 }
 
 /* It looked at another pod and could not place it: it is there. */
-static void a_pod_that_becomes_marked_as_unschedulable_is_a_sign_of_life(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_becomes_marked_as_unschedulable_is_a_sign_of_life)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     assert_string_equal(later(rig, LONG), "");
     assert_int_equal(sl_planner_silent(rig->planner, rig->now_us), SECONDS(1000000));
@@ -77,9 +76,8 @@ static void a_pod_that_becomes_marked_as_unschedulable_is_a_sign_of_life(void **
     assert_int_equal(sl_planner_silent(rig->planner, rig->now_us), silent_us);
 }
 
-static void who_has_been_asked_about_expires_in_time_however_quiet_it_is(void **state)
+TEST_ON(struct plan_rig *rig, who_has_been_asked_about_expires_in_time_however_quiet_it_is)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     rig->now_us += SECONDS(1);
     heard(rig, "a");
@@ -88,9 +86,8 @@ static void who_has_been_asked_about_expires_in_time_however_quiet_it_is(void **
 }
 
 /* It may have crashed in the middle: others go first, and nothing is held against the pod. */
-static void who_was_asked_about_last_before_a_silence_is_excused_once(void **state)
+TEST_ON(struct plan_rig *rig, who_was_asked_about_last_before_a_silence_is_excused_once)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     rig->now_us += SECONDS(1);
     heard(rig, "a");
@@ -116,9 +113,8 @@ static void who_was_asked_about_last_before_a_silence_is_excused_once(void **sta
     assert_string_equal(later(rig, HOLD), ""); /* longer now */
 }
 
-static void who_was_asked_about_and_left_lying_is_not_excused(void **state)
+TEST_ON(struct plan_rig *rig, who_was_asked_about_and_left_lying_is_not_excused)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     heard(rig, "a");
     rig->now_us += SECONDS(2);
@@ -135,9 +131,8 @@ static void who_was_asked_about_and_left_lying_is_not_excused(void **state)
 }
 
 /* b, whose gate is open, is not asked about: so kube-scheduler is not there. */
-static void who_was_asked_about_last_is_held_where_others_show_that_it_is_away(void **state)
+TEST_ON(struct plan_rig *rig, who_was_asked_about_last_is_held_where_others_show_that_it_is_away)
 {
-    struct plan_rig *rig = *state;
     heard(rig, "");
     plan_rig_node(rig, "n1", 2);
     put(rig, "a", SL_GATE_NONE, false);
@@ -155,9 +150,8 @@ static void who_was_asked_about_last_is_held_where_others_show_that_it_is_away(v
     assert_string_equal(plan_rig_state(rig, "a"), "Nominated None");
 }
 
-static void who_cannot_be_placed_by_its_condition_expires_in_time(void **state)
+TEST_ON(struct plan_rig *rig, who_cannot_be_placed_by_its_condition_expires_in_time)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     rig->now_us += SECONDS(1);
     put(rig, "a", SL_GATE_NONE, true);
@@ -165,9 +159,8 @@ static void who_cannot_be_placed_by_its_condition_expires_in_time(void **state)
     assert_string_equal(later(rig, 1), expire);
 }
 
-static void who_is_passed_over_while_others_are_asked_about_expires_in_time(void **state)
+TEST_ON(struct plan_rig *rig, who_is_passed_over_while_others_are_asked_about_expires_in_time)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     for (int i = 0; i < HOLD - 1; i++) {
         assert_string_equal(later(rig, 1), "");
@@ -176,9 +169,8 @@ static void who_is_passed_over_while_others_are_asked_about_expires_in_time(void
     assert_string_equal(later(rig, 1), expire);
 }
 
-static void a_silence_that_begins_after_the_nomination_counts_too(void **state)
+TEST_ON(struct plan_rig *rig, a_silence_that_begins_after_the_nomination_counts_too)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     assert_string_equal(later(rig, 1), "");
     heard(rig, "other"); /* its last word */
@@ -189,17 +181,15 @@ static void a_silence_that_begins_after_the_nomination_counts_too(void **state)
     assert_string_equal(later(rig, HOLD - 1), "");
 }
 
-static void a_gate_that_is_shut_is_not_kube_schedulers_silence(void **state)
+TEST_ON(struct plan_rig *rig, a_gate_that_is_shut_is_not_kube_schedulers_silence)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     put(rig, "a", SL_GATE_OURS, false);
     assert_string_equal(later(rig, HOLD), expire);
 }
 
-static void who_expired_before_expires_in_time(void **state)
+TEST_ON(struct plan_rig *rig, who_expired_before_expires_in_time)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     heard(rig, "a");
     assert_string_equal(later(rig, HOLD), expire);
@@ -209,18 +199,16 @@ static void who_expired_before_expires_in_time(void **state)
     assert_string_equal(later(rig, HOLD), "expire a on n1: Expired\n");
 }
 
-static void nothing_is_held_for_ever(void **state)
+TEST_ON(struct plan_rig *rig, nothing_is_held_for_ever)
 {
-    struct plan_rig *rig = *state;
     given_a_nomination(rig);
     assert_string_equal(later(rig, MOST - 1), "");
     assert_int_equal(sl_planner_wake(rig->planner), rig->now_us + SECONDS(1));
     assert_string_equal(later(rig, 1), expire);
 }
 
-static void where_nobody_tells_nominations_expire_in_time(void **state)
+TEST_ON(struct plan_rig *rig, where_nobody_tells_nominations_expire_in_time)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     put(rig, "a", SL_GATE_NONE, false);
     put(rig, "b", SL_GATE_NONE, false);
@@ -228,9 +216,8 @@ static void where_nobody_tells_nominations_expire_in_time(void **state)
     assert_string_equal(later(rig, HOLD), expire);
 }
 
-static void a_silence_is_told(void **state)
+TEST_ON(struct plan_rig *rig, a_silence_is_told)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     char text[SL_PLAN_TEXT_MAX];
     int64_t begin_us = rig->now_us;
@@ -248,26 +235,4 @@ static void a_silence_is_told(void **state)
     assert_true(plan_rig_row(rig, "a", &row));
     (void)sl_queue_text(&row, rig->now_us, text, sizeof(text));
     assert_string_equal(text, "its turn has come: node n1");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(a_nomination_is_held_while_nothing_is_heard),
-        PLAN_TEST(the_hold_begins_anew_with_the_first_word),
-        PLAN_TEST(a_pod_that_becomes_marked_as_unschedulable_is_a_sign_of_life),
-        PLAN_TEST(who_has_been_asked_about_expires_in_time_however_quiet_it_is),
-        PLAN_TEST(who_was_asked_about_last_before_a_silence_is_excused_once),
-        PLAN_TEST(who_was_asked_about_and_left_lying_is_not_excused),
-        PLAN_TEST(who_was_asked_about_last_is_held_where_others_show_that_it_is_away),
-        PLAN_TEST(who_cannot_be_placed_by_its_condition_expires_in_time),
-        PLAN_TEST(who_is_passed_over_while_others_are_asked_about_expires_in_time),
-        PLAN_TEST(a_silence_that_begins_after_the_nomination_counts_too),
-        PLAN_TEST(a_gate_that_is_shut_is_not_kube_schedulers_silence),
-        PLAN_TEST(who_expired_before_expires_in_time),
-        PLAN_TEST(nothing_is_held_for_ever),
-        PLAN_TEST(where_nobody_tells_nominations_expire_in_time),
-        PLAN_TEST(a_silence_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,18 +273,9 @@ static void rage(uint64_t seed)
     plan_rig_free(s.rig);
 }
 
-static void whatever_happens_nominations_hold_and_numbers_agree(void **state)
+TEST_THAT(whatever_happens_nominations_hold_and_numbers_agree)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         rage(seed);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_happens_nominations_hold_and_numbers_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,8 @@ static void check_text(const struct sl_queue_row *row, const char *expected)
     assert_int_equal(len, strlen(expected));
 }
 
-static void a_held_pod_reads_who_is_ahead(void **state)
+TEST_THAT(a_held_pod_reads_who_is_ahead)
 {
-    (void)state;
     const struct sl_pod pod = a_pod();
     const struct sl_pod nothing = {.namespace = "ns", .name = "q"};
     struct sl_queue_row row = {.pod = &pod, .state = SL_QUEUE_HELD, .reason = SL_HOLD_NO_ROOM};
@@ -35,9 +34,8 @@ static void a_held_pod_reads_who_is_ahead(void **state)
     check_text(&row, "held: 2 pods ahead for GPUs");
 }
 
-static void no_pod_of_another_namespace_is_named(void **state)
+TEST_THAT(no_pod_of_another_namespace_is_named)
 {
-    (void)state;
     const struct sl_pod pod = a_pod();
     const struct sl_pod theirs = {.namespace = "theirs", .name = "secret"};
     const struct sl_queue_row row = {.pod = &pod,
@@ -48,9 +46,8 @@ static void no_pod_of_another_namespace_is_named(void **state)
     check_text(&row, "held: 2 pods ahead for " GPU);
 }
 
-static void a_held_pod_reads_why_and_until_when(void **state)
+TEST_THAT(a_held_pod_reads_why_and_until_when)
 {
-    (void)state;
     struct sl_pod pod = a_pod();
     struct sl_queue_row row = {.pod = &pod,
                                .state = SL_QUEUE_HELD,
@@ -80,7 +77,7 @@ static void a_held_pod_reads_why_and_until_when(void **state)
     check_text(&row, "held: the API server would not have it; label x: ignored");
 }
 
-static void times_are_rounded_up_to_the_last_unit_shown(void **state)
+TEST_THAT(times_are_rounded_up_to_the_last_unit_shown)
 {
     static const struct {
         int64_t us;
@@ -103,7 +100,6 @@ static void times_are_rounded_up_to_the_last_unit_shown(void **state)
         {SECONDS(86400 - 1), "1d"},
         {SECONDS(86400 * 40 + 1), "40d1h"},
     };
-    (void)state;
     const struct sl_pod pod = a_pod();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char expected[64];
@@ -117,9 +113,8 @@ static void times_are_rounded_up_to_the_last_unit_shown(void **state)
     }
 }
 
-static void a_nominated_pod_reads_where_and_who_is_silent(void **state)
+TEST_THAT(a_nominated_pod_reads_where_and_who_is_silent)
 {
-    (void)state;
     struct sl_pod pod = a_pod();
     struct sl_queue_row row = {.pod = &pod, .state = SL_QUEUE_NOMINATED};
     check_text(&row, "its turn has come: node unknown");
@@ -133,9 +128,8 @@ static void a_nominated_pod_reads_where_and_who_is_silent(void **state)
                      "kube-scheduler has not been heard from for 16m40s");
 }
 
-static void a_refused_pod_reads_what_to_state_instead(void **state)
+TEST_THAT(a_refused_pod_reads_what_to_state_instead)
 {
-    (void)state;
     struct sl_pod pod = a_pod();
     struct sl_queue_row row = {.pod = &pod,
                                .state = SL_QUEUE_REFUSED,
@@ -155,9 +149,8 @@ static void a_refused_pod_reads_what_to_state_instead(void **state)
                      "sliced.dev/timeout");
 }
 
-static void a_pod_over_headroom_reads_what_is_left(void **state)
+TEST_THAT(a_pod_over_headroom_reads_what_is_left)
 {
-    (void)state;
     const struct sl_pod pod = a_pod();
     struct sl_queue_row row = {
         .pod = &pod,
@@ -178,9 +171,8 @@ static void a_pod_over_headroom_reads_what_is_left(void **state)
                "1 for pods of up to 1h; ask for 1 at most, or state a timeout of at most 1h");
 }
 
-static void a_malformed_pod_reads_what_is_wrong(void **state)
+TEST_THAT(a_malformed_pod_reads_what_is_wrong)
 {
-    (void)state;
     struct sl_pod pod = a_pod();
     struct sl_queue_row row = {.pod = &pod, .state = SL_QUEUE_REFUSED, .reason = SL_HOLD_MALFORMED};
     check_text(&row, "refused: its request is malformed");
@@ -190,9 +182,8 @@ static void a_malformed_pod_reads_what_is_wrong(void **state)
     check_text(&row, "refused: something that sliced.dev/after names has failed");
 }
 
-static void names_are_known_and_others_are_not(void **state)
+TEST_THAT(names_are_known_and_others_are_not)
 {
-    (void)state;
     assert_string_equal(sl_queue_state_name(SL_QUEUE_REFUSED), "Refused");
     assert_string_equal(sl_queue_state_name(SL_QUEUE_STATES), "Unknown");
     assert_string_equal(sl_hold_reason_name(SL_HOLD_GATES), "Gates");
@@ -201,20 +192,4 @@ static void names_are_known_and_others_are_not(void **state)
     assert_string_equal(sl_estimate_name(SL_ESTIMATE_NONE), "none");
     assert_string_equal(sl_estimate_name(SL_ESTIMATE_LAID_OUT), "estimate");
     assert_string_equal(sl_estimate_name((enum sl_estimate)(SL_ESTIMATE_LAID_OUT + 1)), "none");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_held_pod_reads_who_is_ahead),
-        cmocka_unit_test(no_pod_of_another_namespace_is_named),
-        cmocka_unit_test(a_held_pod_reads_why_and_until_when),
-        cmocka_unit_test(times_are_rounded_up_to_the_last_unit_shown),
-        cmocka_unit_test(a_nominated_pod_reads_where_and_who_is_silent),
-        cmocka_unit_test(a_refused_pod_reads_what_to_state_instead),
-        cmocka_unit_test(a_pod_over_headroom_reads_what_is_left),
-        cmocka_unit_test(a_malformed_pod_reads_what_is_wrong),
-        cmocka_unit_test(names_are_known_and_others_are_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,9 @@ static struct plan_rig *learning(void **state)
     return rig;
 }
 
-static void a_start_is_told_by_timeouts_and_as_is_usual(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_THAT(a_start_is_told_by_timeouts_and_as_is_usual)
 {
     struct plan_rig *rig = learning(state);
     ran(rig, OURS, 100);
@@ -73,7 +75,7 @@ static void a_start_is_told_by_timeouts_and_as_is_usual(void **state)
     assert_int_equal(usual_start(rig, &last), 220);
 }
 
-static void a_pod_that_runs_longer_than_is_usual_runs_on_for_as_long_as_it_is_late(void **state)
+TEST_THAT(a_pod_that_runs_longer_than_is_usual_runs_on_for_as_long_as_it_is_late)
 {
     struct plan_rig *rig = learning(state);
     for (int i = 0; i < 3; i++) {
@@ -91,7 +93,7 @@ static void a_pod_that_runs_longer_than_is_usual_runs_on_for_as_long_as_it_is_la
     assert_int_equal(row.usual_start_us, 0);
 }
 
-static void three_pods_must_have_ended_that_have_started(void **state)
+TEST_THAT(three_pods_must_have_ended_that_have_started)
 {
     struct plan_rig *rig = learning(state);
     ran(rig, OURS, 100);
@@ -107,7 +109,7 @@ static void three_pods_must_have_ended_that_have_started(void **state)
     assert_int_equal(row_of(rig, "next").usual_us, SECONDS(100));
 }
 
-static void runs_that_took_their_whole_timeout_are_counted(void **state)
+TEST_THAT(runs_that_took_their_whole_timeout_are_counted)
 {
     struct plan_rig *rig = learning(state);
     struct sl_plan_stats stats;
@@ -128,7 +130,7 @@ static void runs_that_took_their_whole_timeout_are_counted(void **state)
     assert_int_equal(stats.timeouts, 2);
 }
 
-static void pods_of_a_node_that_goes_teach_nothing(void **state)
+TEST_THAT(pods_of_a_node_that_goes_teach_nothing)
 {
     struct plan_rig *rig = learning(state);
     for (int i = 0; i < 3; i++) {
@@ -149,7 +151,7 @@ static void pods_of_a_node_that_goes_teach_nothing(void **state)
     assert_int_equal(row_of(rig, "next").usual_us, 0);
 }
 
-static void nothing_is_learned_unless_asked_for(void **state)
+TEST_THAT(nothing_is_learned_unless_asked_for)
 {
     struct plan_rig *rig = learning(state);
     rig->config.learn_runtime = false;
@@ -166,7 +168,7 @@ static void nothing_is_learned_unless_asked_for(void **state)
 
 /* Whatever an owner's pods did, others are told nothing else of themselves; a usual run is never
  * longer than the timeout, and nobody starts sooner or later for it. */
-static void who_lies_about_its_owner_spoils_its_own_estimates_alone(void **state)
+TEST_THAT(who_lies_about_its_owner_spoils_its_own_estimates_alone)
 {
     struct plan_rig *rig = learning(state);
     for (int i = 0; i < 3; i++) {
@@ -185,7 +187,7 @@ static void who_lies_about_its_owner_spoils_its_own_estimates_alone(void **state
 }
 
 /* Two planners that differ in nothing else decide alike, for hundreds of pods of few owners. */
-static void every_decision_is_the_same_with_it_and_without(void **state)
+TEST_THAT(every_decision_is_the_same_with_it_and_without)
 {
     struct plan_rig *rig[2] = {*state, plan_rig_new()};
     uint64_t seed = 11;
@@ -230,19 +232,4 @@ static void every_decision_is_the_same_with_it_and_without(void **state)
         assert_string_equal(told, rig[1]->log);
     }
     plan_rig_free(rig[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(a_start_is_told_by_timeouts_and_as_is_usual),
-        PLAN_TEST(a_pod_that_runs_longer_than_is_usual_runs_on_for_as_long_as_it_is_late),
-        PLAN_TEST(three_pods_must_have_ended_that_have_started),
-        PLAN_TEST(runs_that_took_their_whole_timeout_are_counted),
-        PLAN_TEST(pods_of_a_node_that_goes_teach_nothing),
-        PLAN_TEST(nothing_is_learned_unless_asked_for),
-        PLAN_TEST(who_lies_about_its_owner_spoils_its_own_estimates_alone),
-        PLAN_TEST(every_decision_is_the_same_with_it_and_without),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

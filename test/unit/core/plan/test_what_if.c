@@ -164,19 +164,19 @@ static void play(enum sl_order_kind kind, uint64_t seed)
     plan_rig_free(rig);
 }
 
-static void a_pod_gets_what_it_was_told_before_it_came(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_THAT(a_pod_gets_what_it_was_told_before_it_came)
 {
     static const enum sl_order_kind kinds[] = {SL_ORDER_FIFO, SL_ORDER_SJF, SL_ORDER_BOUNDED,
                                                SL_ORDER_P};
-    (void)state;
     for (unsigned i = 0; i < ROUNDS; i++) {
         play(kinds[i % (sizeof(kinds) / sizeof(kinds[0]))], SEED + i);
     }
 }
 
-static void pods_that_would_start_later_are_counted(void **state)
+TEST_ON(struct plan_rig *rig, pods_that_would_start_later_are_counted)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_run_on(rig, "runs", "n1", 1, 600);
     plan_rig_wait(rig, "a", 1, 60);
@@ -197,9 +197,8 @@ static void pods_that_would_start_later_are_counted(void **state)
     assert_string_equal(plan_rig_state(rig, "first"), "unknown");
 }
 
-static void a_pod_that_is_known_or_asks_for_nothing_is_refused(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_is_known_or_asks_for_nothing_is_refused)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     struct plan_rig_pod *there = plan_rig_wait(rig, "there", 1, 60);
     (void)plan_rig_plan(rig);
@@ -207,14 +206,4 @@ static void a_pod_that_is_known_or_asks_for_nothing_is_refused(void **state)
     struct plan_rig_pod *nothing = plan_rig_pod(rig, "nothing", GPU, 1, 60);
     nothing->pod.n_items = 0;
     assert_int_equal(ask(rig, nothing, 1000).result, -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_gets_what_it_was_told_before_it_came),
-        PLAN_TEST(pods_that_would_start_later_are_counted),
-        PLAN_TEST(a_pod_that_is_known_or_asks_for_nothing_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,8 @@
 #ifndef SLICED_TEST_LANE_RIG_H
 #define SLICED_TEST_LANE_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sliced/promise.h"
+#include "unit/test.h"
 
 static const int64_t s = 1000000;
 

@@ -1,17 +1,12 @@
 /* A lane that counts units against its specification, worked out anew for each answer from all that
  * has happened: W by the virtual FIFO, what it allows, and the layout that decides who may go.
  * Numbers are the same in every run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "core/forecast/learn.h"
 #include "core/forecast/supply.h"
 #include "sliced/promise.h"
+#include "unit/test.h"
 
 enum { PODS = 280, UNITS = 6, PRIORITIES = 3, C = 1150, RECENT = 256 };
 
@@ -554,34 +549,21 @@ static void look_once(uint64_t seed)
     sl_promise_free(lane->promise);
 }
 
-static void answers_in_a_fresh_lane_are_those_of_the_specification(void **state)
+TEST_THAT(answers_in_a_fresh_lane_are_those_of_the_specification)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 2000; seed++) {
         look_once(seed);
     }
 }
 
-static void answers_are_those_of_the_specification(void **state)
+TEST_THAT(answers_are_those_of_the_specification)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
         play(seed, 50, true);
     }
 }
 
-static void answers_stay_those_of_the_specification_for_long(void **state)
+TEST_THAT(answers_stay_those_of_the_specification_for_long)
 {
-    (void)state;
     play(1, PODS, false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_in_a_fresh_lane_are_those_of_the_specification),
-        cmocka_unit_test(answers_are_those_of_the_specification),
-        cmocka_unit_test(answers_stay_those_of_the_specification_for_long),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

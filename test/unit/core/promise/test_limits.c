@@ -14,9 +14,8 @@ static void arrive(struct sl_promise *promise, uint64_t id, int64_t width, int64
     assert_int_equal(sl_promise_arrive(promise, &pod, at_s * s, NULL), 0);
 }
 
-static void units_count_for_the_fifo_from_when_they_come(void **state)
+TEST_THAT(units_count_for_the_fifo_from_when_they_come)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     arrive(promise, 1, 1, 0, 100);
     arrive(promise, 2, 1, 0, 100);
@@ -26,9 +25,8 @@ static void units_count_for_the_fifo_from_when_they_come(void **state)
     sl_promise_free(promise);
 }
 
-static void units_that_go_are_those_which_are_free_first(void **state)
+TEST_THAT(units_that_go_are_those_which_are_free_first)
 {
-    (void)state;
     struct sl_promise *promise = lane(3);
     arrive(promise, 1, 1, 0, 100);
     arrive(promise, 2, 1, 0, 50);
@@ -41,9 +39,8 @@ static void units_that_go_are_those_which_are_free_first(void **state)
 }
 
 /* What has ended does not count again: its units are those that are left. */
-static void units_go_after_what_is_over(void **state)
+TEST_THAT(units_go_after_what_is_over)
 {
-    (void)state;
     struct sl_promise *promise = lane(2);
     arrive(promise, 1, 1, 0, 100);
     assert_int_equal(sl_promise_start(promise, 1, 0, NULL), 0);
@@ -58,9 +55,8 @@ static void units_go_after_what_is_over(void **state)
     sl_promise_free(promise);
 }
 
-static void an_empty_lane_has_the_units_that_it_was_told_last(void **state)
+TEST_THAT(an_empty_lane_has_the_units_that_it_was_told_last)
 {
-    (void)state;
     struct sl_promise *promise = lane(2);
     assert_int_equal(sl_promise_set_capacity(promise, 1, 0, NULL), 0);
     arrive(promise, 1, 1, 0, 100);
@@ -129,9 +125,8 @@ static void call_at_100(struct sl_promise *promise, enum call call)
     }
 }
 
-static void each_call_moves_time_and_none_moves_it_back(void **state)
+TEST_THAT(each_call_moves_time_and_none_moves_it_back)
 {
-    (void)state;
     for (enum call call = CAPACITY; call < CALLS; call++) {
         struct sl_promise *promise = lane(4);
         arrive(promise, 1, 1, 0, 500);
@@ -167,10 +162,9 @@ static struct sl_promise *mixed_lane_of(uint64_t pods)
     return promise;
 }
 
-static void a_large_mixed_lane_looks_ahead_as_far_as_events_pay_for(void **state)
+TEST_THAT(a_large_mixed_lane_looks_ahead_as_far_as_events_pay_for)
 {
     enum { PODS = 400 };
-    (void)state;
     struct sl_promise *promise = mixed_lane_of(PODS);
     uint64_t id = 1;
     while (id <= PODS && is_worked_out(promise, id, 0)) {
@@ -185,10 +179,9 @@ static void a_large_mixed_lane_looks_ahead_as_far_as_events_pay_for(void **state
     sl_promise_free(promise);
 }
 
-static void a_small_mixed_lane_looks_ahead_for_nothing(void **state)
+TEST_THAT(a_small_mixed_lane_looks_ahead_for_nothing)
 {
     enum { PODS = 200 };
-    (void)state;
     struct sl_promise *promise = mixed_lane_of(PODS);
     for (uint64_t id = 1; id <= PODS; id++) {
         assert_true(is_worked_out(promise, id, 0));
@@ -197,10 +190,9 @@ static void a_small_mixed_lane_looks_ahead_for_nothing(void **state)
 }
 
 /* However many wait, one question at a time is answered: a pod that fits into a gap may go. */
-static void a_lane_of_any_length_is_laid_out_once_at_a_time(void **state)
+TEST_THAT(a_lane_of_any_length_is_laid_out_once_at_a_time)
 {
     enum { PODS = 17000 };
-    (void)state;
     struct sl_promise *promise = lane(2);
     arrive(promise, PODS, 1, 0, 100);
     assert_int_equal(sl_promise_start(promise, PODS, 0, NULL), 0);
@@ -217,10 +209,9 @@ static void a_lane_of_any_length_is_laid_out_once_at_a_time(void **state)
 
 /* ---- errors ---- */
 
-static void an_error_says_what_the_pod_does_not_do(void **state)
+TEST_THAT(an_error_says_what_the_pod_does_not_do)
 {
     struct sl_error err = {0};
-    (void)state;
     struct sl_promise *promise = lane(1);
     assert_int_equal(sl_promise_start(promise, 10, 0, &err), -1);
     assert_string_equal(err.message, "no pod a waits");
@@ -228,20 +219,4 @@ static void an_error_says_what_the_pod_does_not_do(void **state)
     assert_string_equal(err.message, "no pod a runs");
     assert_int_equal(err.code, SL_ERR_NOTFOUND);
     sl_promise_free(promise);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_count_for_the_fifo_from_when_they_come),
-        cmocka_unit_test(units_that_go_are_those_which_are_free_first),
-        cmocka_unit_test(units_go_after_what_is_over),
-        cmocka_unit_test(an_empty_lane_has_the_units_that_it_was_told_last),
-        cmocka_unit_test(each_call_moves_time_and_none_moves_it_back),
-        cmocka_unit_test(a_large_mixed_lane_looks_ahead_as_far_as_events_pay_for),
-        cmocka_unit_test(a_small_mixed_lane_looks_ahead_for_nothing),
-        cmocka_unit_test(a_lane_of_any_length_is_laid_out_once_at_a_time),
-        cmocka_unit_test(an_error_says_what_the_pod_does_not_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* Every allocation of a lane fails in turn, alone and with all that follow. After each failure it
  * was reported, nothing had changed, and trying again succeeds; nothing leaks. */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sliced/promise.h"
 #include "unit/lack.h"
+#include "unit/test.h"
 
 enum { TRIES_MAX = 500, PODS = 40 };
 
@@ -116,38 +110,25 @@ static void each_allocation_fails(int64_t mixes_at, bool forever)
     assert_true(n > 20);
 }
 
-static void a_lane_that_counts_units_survives_each_lack_of_memory(void **state)
+TEST_THAT(a_lane_that_counts_units_survives_each_lack_of_memory)
 {
-    (void)state;
     each_allocation_fails(PODS + 1, false);
     each_allocation_fails(PODS + 1, true);
 }
 
-static void a_mixed_lane_survives_each_lack_of_memory(void **state)
+TEST_THAT(a_mixed_lane_survives_each_lack_of_memory)
 {
-    (void)state;
     for (int64_t mixes_at = 1; mixes_at < PODS; mixes_at += 7) {
         each_allocation_fails(mixes_at, false);
         each_allocation_fails(mixes_at, true);
     }
 }
 
-static void without_memory_there_is_no_lane(void **state)
+TEST_THAT(without_memory_there_is_no_lane)
 {
     struct sl_promise_config config;
-    (void)state;
     sl_promise_defaults(&config);
     lack_arm(1, false);
     assert_null(sl_promise_new(&config));
     assert_true(lack_disarm());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lane_that_counts_units_survives_each_lack_of_memory),
-        cmocka_unit_test(a_mixed_lane_survives_each_lack_of_memory),
-        cmocka_unit_test(without_memory_there_is_no_lane),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
  * virtual FIFO and lays pods out anew from what really runs and waits; it shares the model of FIFO
  * with EASY backfill, which core/forecast has tests for, and the allowances. Numbers are the same
  * in every run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "core/promise/allowance.h"
 #include "core/promise/lane.h"
+#include "unit/test.h"
 
 enum { PODS = 9, NODES = 4, RANKS = 2, ROUNDS = 120, STEPS = 120, REFUSALS = SL_MIXED_REFUSALS };
 
@@ -554,9 +549,8 @@ static void set_up(struct account *a, uint64_t seed)
     assert_true(sl_promise_is_mixed(a->promise));
 }
 
-static void a_mixed_lane_answers_as_its_rule_says(void **state)
+TEST_THAT(a_mixed_lane_answers_as_its_rule_says)
 {
-    (void)state;
     static struct account a;
     for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
         set_up(&a, seed);
@@ -573,12 +567,4 @@ static void a_mixed_lane_answers_as_its_rule_says(void **state)
         sl_backfill_free(&a.fifo);
         sl_backfill_free(&a.trial);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mixed_lane_answers_as_its_rule_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

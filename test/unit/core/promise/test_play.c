@@ -1,14 +1,9 @@
 /* Bounded shortest job first over whole workloads: against what an independent FIFO and an
  * independent layout say. All workloads are the same in every run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sliced/promise.h"
+#include "unit/test.h"
 
 enum { TASKS_MAX = 1000, UNITS_MAX = 16 };
 
@@ -211,9 +206,8 @@ static struct outcome play(const struct workload *load, bool bounded)
 
 static struct workload load;
 
-static void nobody_waits_longer_than_c_times_fifos_longest(void **state)
+TEST_THAT(nobody_waits_longer_than_c_times_fifos_longest)
 {
-    (void)state;
     load = (struct workload){.n = 300, .units = 9, .gap_us = 54 * s, .width_max = 1};
     for (uint64_t seed = 1; seed <= 60; seed++) {
         make(&load, seed);
@@ -224,9 +218,8 @@ static void nobody_waits_longer_than_c_times_fifos_longest(void **state)
     }
 }
 
-static void under_overload_it_is_shortest_first_with_a_bound(void **state)
+TEST_THAT(under_overload_it_is_shortest_first_with_a_bound)
 {
-    (void)state;
     load = (struct workload){.n = 100, .units = 2, .gap_us = 50 * s, .width_max = 1};
     unsigned close = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -240,9 +233,8 @@ static void under_overload_it_is_shortest_first_with_a_bound(void **state)
     assert_true(close > 20); /* in the median within 1.02 of the shortest first */
 }
 
-static void with_wide_pods_nobody_waits_longer_than_proved(void **state)
+TEST_THAT(with_wide_pods_nobody_waits_longer_than_proved)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 120; seed++) {
         const int64_t units = 2 + (int64_t)(seed % 7);
         load = (struct workload){.n = 150,
@@ -434,9 +426,8 @@ static void pass_time(struct small *small, uint64_t *seed)
     }
 }
 
-static void answers_agree_with_an_independent_layout(void **state)
+TEST_THAT(answers_agree_with_an_independent_layout)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 150; seed++) {
         uint64_t random = seed * 104729;
         struct sl_promise_config config;
@@ -483,9 +474,8 @@ static void stir(struct small *small, struct member *m, uint64_t *seed)
     }
 }
 
-static void whatever_happens_the_next_in_order_may_go(void **state)
+TEST_THAT(whatever_happens_the_next_in_order_may_go)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         uint64_t random = seed * 15485863;
         struct sl_promise_config config;
@@ -512,26 +502,12 @@ static void whatever_happens_the_next_in_order_may_go(void **state)
     }
 }
 
-static void same_workload_is_played_the_same_again(void **state)
+TEST_THAT(same_workload_is_played_the_same_again)
 {
-    (void)state;
     load = (struct workload){.n = 400, .units = 5, .gap_us = 150 * s, .width_max = 3};
     make(&load, 3);
     const struct outcome first = play(&load, true);
     const struct outcome second = play(&load, true);
     assert_int_equal(first.total_us, second.total_us);
     assert_int_equal(first.longest_us, second.longest_us);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_waits_longer_than_c_times_fifos_longest),
-        cmocka_unit_test(under_overload_it_is_shortest_first_with_a_bound),
-        cmocka_unit_test(with_wide_pods_nobody_waits_longer_than_proved),
-        cmocka_unit_test(answers_agree_with_an_independent_layout),
-        cmocka_unit_test(whatever_happens_the_next_in_order_may_go),
-        cmocka_unit_test(same_workload_is_played_the_same_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

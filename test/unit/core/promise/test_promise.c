@@ -48,9 +48,8 @@ static struct sl_promise *lane_with_patience(void)
     return promise;
 }
 
-static void everybody_may_go_while_there_is_room_for_all(void **state)
+TEST_THAT(everybody_may_go_while_there_is_room_for_all)
 {
-    (void)state;
     struct sl_promise *promise = lane(3);
     arrive(promise, pod_of(1, 1, 0, 100));
     arrive(promise, pod_of(2, 2, 0, 1));
@@ -59,9 +58,8 @@ static void everybody_may_go_while_there_is_room_for_all(void **state)
     sl_promise_free(promise);
 }
 
-static void without_any_wait_so_far_it_is_fifo(void **state)
+TEST_THAT(without_any_wait_so_far_it_is_fifo)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     arrive(promise, pod_of(1, 1, 0, 100));
     arrive(promise, pod_of(2, 1, 0, 300));
@@ -74,9 +72,8 @@ static void without_any_wait_so_far_it_is_fifo(void **state)
     sl_promise_free(promise);
 }
 
-static void shorter_pod_overtakes_while_the_longer_can_start_in_time(void **state)
+TEST_THAT(shorter_pod_overtakes_while_the_longer_can_start_in_time)
 {
-    (void)state;
     struct sl_promise *promise = lane_with_patience();
     arrive(promise, pod_of(1, 1, 1001, 900));
     arrive(promise, pod_of(2, 1, 1001, 10));
@@ -86,9 +83,8 @@ static void shorter_pod_overtakes_while_the_longer_can_start_in_time(void **stat
     sl_promise_free(promise);
 }
 
-static void nobody_overtakes_a_pod_at_its_latest_start(void **state)
+TEST_THAT(nobody_overtakes_a_pod_at_its_latest_start)
 {
-    (void)state;
     struct sl_promise *promise = lane_with_patience();
     arrive(promise, pod_of(1, 1, 1001, 900));
     const int64_t latest_us = sl_promise_latest_start(promise, 1, 1001 * s);
@@ -103,9 +99,8 @@ static void nobody_overtakes_a_pod_at_its_latest_start(void **state)
     sl_promise_free(promise);
 }
 
-static void latest_start_is_zero_for_who_does_not_wait(void **state)
+TEST_THAT(latest_start_is_zero_for_who_does_not_wait)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     arrive(promise, pod_of(1, 1, 5, 100));
     assert_true(sl_promise_latest_start(promise, 1, 5 * s) >= 5 * s);
@@ -115,9 +110,8 @@ static void latest_start_is_zero_for_who_does_not_wait(void **state)
     sl_promise_free(promise);
 }
 
-static void higher_priority_is_due_first(void **state)
+TEST_THAT(higher_priority_is_due_first)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     arrive_above(promise, pod_of(1, 1, 0, 10), 0);
     arrive_above(promise, pod_of(2, 1, 1, 10), 7);
@@ -130,9 +124,8 @@ static void higher_priority_is_due_first(void **state)
     sl_promise_free(promise);
 }
 
-static void lower_priority_never_delays_a_higher_one(void **state)
+TEST_THAT(lower_priority_never_delays_a_higher_one)
 {
-    (void)state;
     struct sl_promise *promise = lane_with_patience();
     arrive_above(promise, pod_of(1, 1, 1001, 900), 5);
     arrive_above(promise, pod_of(2, 1, 1001, 1), 0);
@@ -143,9 +136,8 @@ static void lower_priority_never_delays_a_higher_one(void **state)
     sl_promise_free(promise);
 }
 
-static void lower_priority_uses_units_that_a_wide_higher_one_waits_to_complete(void **state)
+TEST_THAT(lower_priority_uses_units_that_a_wide_higher_one_waits_to_complete)
 {
-    (void)state;
     struct sl_promise *promise = lane(4);
     arrive(promise, pod_of(9, 3, 0, 100));
     start(promise, 9, 0);
@@ -157,9 +149,8 @@ static void lower_priority_uses_units_that_a_wide_higher_one_waits_to_complete(v
     sl_promise_free(promise);
 }
 
-static void higher_priority_overtakes_lower_ones_at_their_latest_start(void **state)
+TEST_THAT(higher_priority_overtakes_lower_ones_at_their_latest_start)
 {
-    (void)state;
     struct sl_promise *promise = lane_with_patience();
     arrive_above(promise, pod_of(1, 1, 1001, 900), 0);
     arrive_above(promise, pod_of(2, 1, 5001, 500), 5);
@@ -171,10 +162,9 @@ static void higher_priority_overtakes_lower_ones_at_their_latest_start(void **st
 }
 
 /* Each layout has all waiting pods; the lane lays out some 16,000 at one time. */
-static void questions_at_one_time_are_answered_up_to_a_bound(void **state)
+TEST_THAT(questions_at_one_time_are_answered_up_to_a_bound)
 {
     enum { PODS = 300, LAYOUTS = 16384 / (PODS + 1) };
-    (void)state;
     struct sl_promise *promise = lane(4);
     arrive(promise, pod_of(901, 3, 0, 100));
     start(promise, 901, 0);
@@ -191,9 +181,8 @@ static void questions_at_one_time_are_answered_up_to_a_bound(void **state)
     sl_promise_free(promise);
 }
 
-static void pod_wider_than_the_lane_holds_up_nobody(void **state)
+TEST_THAT(pod_wider_than_the_lane_holds_up_nobody)
 {
-    (void)state;
     struct sl_promise *promise = lane(2);
     arrive(promise, pod_of(1, 3, 0, 10));
     arrive(promise, pod_of(2, 2, 0, 10));
@@ -207,9 +196,8 @@ static void pod_wider_than_the_lane_holds_up_nobody(void **state)
     sl_promise_free(promise);
 }
 
-static void lane_without_units_admits_nobody(void **state)
+TEST_THAT(lane_without_units_admits_nobody)
 {
-    (void)state;
     struct sl_promise *promise = lane(0);
     arrive(promise, pod_of(1, 1, 0, 10));
     assert_int_equal(due(promise), 0);
@@ -217,9 +205,8 @@ static void lane_without_units_admits_nobody(void **state)
     sl_promise_free(promise);
 }
 
-static void units_may_go_away_under_running_pods(void **state)
+TEST_THAT(units_may_go_away_under_running_pods)
 {
-    (void)state;
     struct sl_promise *promise = lane(4);
     for (uint64_t id = 1; id <= 4; id++) {
         arrive(promise, pod_of(id, 1, 0, (int64_t)id * 100));
@@ -236,9 +223,8 @@ static void units_may_go_away_under_running_pods(void **state)
     sl_promise_free(promise);
 }
 
-static void nomination_that_expired_waits_again_in_its_place(void **state)
+TEST_THAT(nomination_that_expired_waits_again_in_its_place)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     arrive(promise, pod_of(1, 1, 0, 100));
     arrive(promise, pod_of(2, 1, 1, 100));
@@ -251,11 +237,10 @@ static void nomination_that_expired_waits_again_in_its_place(void **state)
     sl_promise_free(promise);
 }
 
-static void any_number_of_nominations_of_mixed_widths_may_expire(void **state)
+TEST_THAT(any_number_of_nominations_of_mixed_widths_may_expire)
 {
     enum { PODS = 100 };
     const struct sl_promise_node nodes[] = {{1, 100}, {2, 100}};
-    (void)state;
     struct sl_promise *promise = lane(200);
     assert_int_equal(sl_promise_set_nodes(promise, nodes, 2, 0, NULL), 0);
     for (int64_t id = 1; id <= PODS; id++) { /* each starts at once, in fact and virtually */
@@ -270,9 +255,8 @@ static void any_number_of_nominations_of_mixed_widths_may_expire(void **state)
     sl_promise_free(promise);
 }
 
-static void w_counts_only_the_pods_that_a_node_has_room_for(void **state)
+TEST_THAT(w_counts_only_the_pods_that_a_node_has_room_for)
 {
-    (void)state;
     const struct sl_promise_node nodes[] = {{1, 8}, {2, 8}};
     for (int64_t width = 3; width <= 4; width++) {
         struct sl_promise *promise = lane(16);
@@ -286,9 +270,8 @@ static void w_counts_only_the_pods_that_a_node_has_room_for(void **state)
     }
 }
 
-static void nodes_that_the_width_divides_no_more_mix_the_lane(void **state)
+TEST_THAT(nodes_that_the_width_divides_no_more_mix_the_lane)
 {
-    (void)state;
     struct sl_promise *promise = lane(16);
     arrive(promise, pod_of(1, 2, 0, 100)); /* before any node is known */
     assert_int_equal(
@@ -301,9 +284,8 @@ static void nodes_that_the_width_divides_no_more_mix_the_lane(void **state)
     sl_promise_free(promise);
 }
 
-static void pods_of_a_second_width_mix_the_lane(void **state)
+TEST_THAT(pods_of_a_second_width_mix_the_lane)
 {
-    (void)state;
     struct sl_promise *promise = lane(16);
     assert_int_equal(
         sl_promise_set_nodes(promise, (struct sl_promise_node[]){{1, 8}, {2, 8}}, 2, 0, NULL), 0);
@@ -315,10 +297,9 @@ static void pods_of_a_second_width_mix_the_lane(void **state)
     sl_promise_free(promise);
 }
 
-static void widths_that_differ_before_any_node_is_known_mix_the_lane_later(void **state)
+TEST_THAT(widths_that_differ_before_any_node_is_known_mix_the_lane_later)
 {
     const struct sl_promise_node nodes[] = {{1, 8}, {2, 8}};
-    (void)state;
     struct sl_promise *promise = lane(16);
     arrive(promise, pod_of(1, 2, 0, 100));
     arrive(promise, pod_of(2, 4, 0, 100));
@@ -328,9 +309,8 @@ static void widths_that_differ_before_any_node_is_known_mix_the_lane_later(void 
     sl_promise_free(promise);
 }
 
-static void on_other_nodes_the_last_to_end_chooses_first(void **state)
+TEST_THAT(on_other_nodes_the_last_to_end_chooses_first)
 {
-    (void)state;
     struct sl_promise *promise = lane(16);
     assert_int_equal(
         sl_promise_set_nodes(promise, (struct sl_promise_node[]){{1, 8}, {2, 8}}, 2, 0, NULL), 0);
@@ -344,9 +324,8 @@ static void on_other_nodes_the_last_to_end_chooses_first(void **state)
     sl_promise_free(promise);
 }
 
-static void withdrawn_pod_leaves_no_trace(void **state)
+TEST_THAT(withdrawn_pod_leaves_no_trace)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     arrive(promise, pod_of(1, 1, 0, 100));
     arrive(promise, pod_of(2, 1, 0, 5000));
@@ -358,9 +337,8 @@ static void withdrawn_pod_leaves_no_trace(void **state)
     sl_promise_free(promise);
 }
 
-static void equal_submissions_go_by_id(void **state)
+TEST_THAT(equal_submissions_go_by_id)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     arrive(promise, pod_of(30, 1, 0, 1));
     arrive(promise, pod_of(10, 1, 0, 1));
@@ -371,9 +349,8 @@ static void equal_submissions_go_by_id(void **state)
     sl_promise_free(promise);
 }
 
-static void longest_wait_is_the_fifos_also_of_what_it_foresees(void **state)
+TEST_THAT(longest_wait_is_the_fifos_also_of_what_it_foresees)
 {
-    (void)state;
     struct sl_promise *promise = lane(2);
     arrive(promise, pod_of(1, 1, 0, 100));
     arrive(promise, pod_of(2, 1, 0, 60));
@@ -383,9 +360,8 @@ static void longest_wait_is_the_fifos_also_of_what_it_foresees(void **state)
     sl_promise_free(promise);
 }
 
-static void virtual_fifo_starts_nobody_before_he_came(void **state)
+TEST_THAT(virtual_fifo_starts_nobody_before_he_came)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     arrive(promise, pod_of(1, 1, 1000, 100));
     arrive(promise, pod_of(2, 1, 1010, 100));
@@ -393,9 +369,8 @@ static void virtual_fifo_starts_nobody_before_he_came(void **state)
     sl_promise_free(promise);
 }
 
-static void while_w_is_small_the_end_of_the_lane_stays_close_to_fifos(void **state)
+TEST_THAT(while_w_is_small_the_end_of_the_lane_stays_close_to_fifos)
 {
-    (void)state;
     struct sl_promise *promise = lane(2);
     arrive(promise, pod_of(1, 1, 0, 1000));
     arrive(promise, pod_of(2, 1, 0, 1000));
@@ -417,9 +392,8 @@ static void while_w_is_small_the_end_of_the_lane_stays_close_to_fifos(void **sta
     sl_promise_free(promise);
 }
 
-static void early_end_shortens_what_fifo_foresees(void **state)
+TEST_THAT(early_end_shortens_what_fifo_foresees)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     arrive(promise, pod_of(1, 1, 0, 1000));
     arrive(promise, pod_of(2, 1, 0, 1000));
@@ -430,9 +404,8 @@ static void early_end_shortens_what_fifo_foresees(void **state)
     sl_promise_free(promise);
 }
 
-static void share_of_timeouts_that_is_used_is_learned(void **state)
+TEST_THAT(share_of_timeouts_that_is_used_is_learned)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     assert_int_equal(sl_promise_ratio_permille(promise), 1000);
     for (uint64_t id = 1; id <= 400; id++) {
@@ -445,9 +418,8 @@ static void share_of_timeouts_that_is_used_is_learned(void **state)
     sl_promise_free(promise);
 }
 
-static void after_a_restart_the_wait_of_running_pods_counts_less_its_stretch(void **state)
+TEST_THAT(after_a_restart_the_wait_of_running_pods_counts_less_its_stretch)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     const struct sl_promise_pod pod = pod_of(1, 1, 0, 1000);
     assert_int_equal(sl_promise_adopt(promise, &pod, 1150 * s, 1500 * s, NULL), 0);
@@ -464,9 +436,8 @@ static void after_a_restart_the_wait_of_running_pods_counts_less_its_stretch(voi
     sl_promise_free(promise);
 }
 
-static void observed_wait_raises_w_and_never_lowers_it(void **state)
+TEST_THAT(observed_wait_raises_w_and_never_lowers_it)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     sl_promise_observe(promise, 0, 2300 * s);
     sl_promise_observe(promise, 0, 23 * s);
@@ -475,9 +446,8 @@ static void observed_wait_raises_w_and_never_lowers_it(void **state)
     sl_promise_free(promise);
 }
 
-static void pod_that_runs_for_weeks_does_not_keep_the_past(void **state)
+TEST_THAT(pod_that_runs_for_weeks_does_not_keep_the_past)
 {
-    (void)state;
     struct sl_promise *promise = lane(2);
     arrive(promise, pod_of(1, 1, 0, 10000000));
     start(promise, 1, 0);
@@ -496,9 +466,8 @@ static void pod_that_runs_for_weeks_does_not_keep_the_past(void **state)
     sl_promise_free(promise);
 }
 
-static void asking_for_a_priority_never_seen_leaves_the_others_alone(void **state)
+TEST_THAT(asking_for_a_priority_never_seen_leaves_the_others_alone)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     for (int32_t priority = 1000; priority < 1100; priority++) {
         assert_int_equal(sl_promise_longest_us(promise, priority, 0), 0);
@@ -510,9 +479,8 @@ static void asking_for_a_priority_never_seen_leaves_the_others_alone(void **stat
     sl_promise_free(promise);
 }
 
-static void absurd_timeouts_overflow_nothing(void **state)
+TEST_THAT(absurd_timeouts_overflow_nothing)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     for (uint64_t id = 1; id <= 300; id++) {
         struct sl_promise_pod pod = pod_of(id, 1, 0, 0);
@@ -531,9 +499,8 @@ static void absurd_timeouts_overflow_nothing(void **state)
 }
 
 /* Of pods that stand on nodes, whatever they ask for. */
-static void absurd_widths_and_times_overflow_nothing(void **state)
+TEST_THAT(absurd_widths_and_times_overflow_nothing)
 {
-    (void)state;
     static const struct sl_promise_node nodes[] = {{1, 8}, {1, 8}, {2, 100}, {3, INT64_MAX}};
     struct sl_promise *promise = lane(1);
     assert_int_equal(sl_promise_set_nodes(promise, nodes, 4, 0, NULL), 0);
@@ -557,9 +524,8 @@ static void absurd_widths_and_times_overflow_nothing(void **state)
     sl_promise_free(promise);
 }
 
-static void wrong_calls_are_errors_that_change_nothing(void **state)
+TEST_THAT(wrong_calls_are_errors_that_change_nothing)
 {
-    (void)state;
     struct sl_promise_config config;
     sl_promise_defaults(&config);
     config.pods_max = 2;
@@ -590,9 +556,8 @@ static void wrong_calls_are_errors_that_change_nothing(void **state)
     sl_promise_free(promise);
 }
 
-static void any_number_of_priorities_is_served_in_order(void **state)
+TEST_THAT(any_number_of_priorities_is_served_in_order)
 {
-    (void)state;
     struct sl_promise *promise = lane(1);
     for (uint64_t id = 1; id <= 40; id++) {
         arrive_above(promise, pod_of(id, 1, 0, 10), (int32_t)(id * 7 % 41));
@@ -606,46 +571,4 @@ static void any_number_of_priorities_is_served_in_order(void **state)
     }
     assert_int_equal(sl_promise_waiting(promise), 0);
     sl_promise_free(promise);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everybody_may_go_while_there_is_room_for_all),
-        cmocka_unit_test(without_any_wait_so_far_it_is_fifo),
-        cmocka_unit_test(shorter_pod_overtakes_while_the_longer_can_start_in_time),
-        cmocka_unit_test(nobody_overtakes_a_pod_at_its_latest_start),
-        cmocka_unit_test(latest_start_is_zero_for_who_does_not_wait),
-        cmocka_unit_test(higher_priority_is_due_first),
-        cmocka_unit_test(lower_priority_never_delays_a_higher_one),
-        cmocka_unit_test(lower_priority_uses_units_that_a_wide_higher_one_waits_to_complete),
-        cmocka_unit_test(higher_priority_overtakes_lower_ones_at_their_latest_start),
-        cmocka_unit_test(questions_at_one_time_are_answered_up_to_a_bound),
-        cmocka_unit_test(pod_wider_than_the_lane_holds_up_nobody),
-        cmocka_unit_test(lane_without_units_admits_nobody),
-        cmocka_unit_test(units_may_go_away_under_running_pods),
-        cmocka_unit_test(nomination_that_expired_waits_again_in_its_place),
-        cmocka_unit_test(any_number_of_nominations_of_mixed_widths_may_expire),
-        cmocka_unit_test(w_counts_only_the_pods_that_a_node_has_room_for),
-        cmocka_unit_test(nodes_that_the_width_divides_no_more_mix_the_lane),
-        cmocka_unit_test(pods_of_a_second_width_mix_the_lane),
-        cmocka_unit_test(widths_that_differ_before_any_node_is_known_mix_the_lane_later),
-        cmocka_unit_test(on_other_nodes_the_last_to_end_chooses_first),
-        cmocka_unit_test(withdrawn_pod_leaves_no_trace),
-        cmocka_unit_test(equal_submissions_go_by_id),
-        cmocka_unit_test(longest_wait_is_the_fifos_also_of_what_it_foresees),
-        cmocka_unit_test(virtual_fifo_starts_nobody_before_he_came),
-        cmocka_unit_test(while_w_is_small_the_end_of_the_lane_stays_close_to_fifos),
-        cmocka_unit_test(early_end_shortens_what_fifo_foresees),
-        cmocka_unit_test(share_of_timeouts_that_is_used_is_learned),
-        cmocka_unit_test(after_a_restart_the_wait_of_running_pods_counts_less_its_stretch),
-        cmocka_unit_test(observed_wait_raises_w_and_never_lowers_it),
-        cmocka_unit_test(pod_that_runs_for_weeks_does_not_keep_the_past),
-        cmocka_unit_test(asking_for_a_priority_never_seen_leaves_the_others_alone),
-        cmocka_unit_test(absurd_timeouts_overflow_nothing),
-        cmocka_unit_test(absurd_widths_and_times_overflow_nothing),
-        cmocka_unit_test(wrong_calls_are_errors_that_change_nothing),
-        cmocka_unit_test(any_number_of_priorities_is_served_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

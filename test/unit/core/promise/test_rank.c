@@ -1,15 +1,10 @@
 /* The tree over the pods that wait: what it says after each arrival and departure is what one that
  * is made anew says. Numbers are the same in every run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "core/promise/lane.h"
+#include "unit/test.h"
 
 enum { PODS = 90, STEPS = 600, UNITS = 8, RANKS = 3 };
 
@@ -56,12 +51,11 @@ static void check_slots(const struct sl_promise_rank *rank)
     assert_int_equal(taken, rank->n);
 }
 
-static void the_tree_is_up_to_date_after_each_change(void **state)
+TEST_THAT(the_tree_is_up_to_date_after_each_change)
 {
     struct sl_promise_config config;
     uint64_t random = 5;
     bool waits[PODS] = {false};
-    (void)state;
     sl_promise_defaults(&config);
     struct sl_promise *promise = sl_promise_new(&config);
     assert_non_null(promise);
@@ -90,10 +84,4 @@ static void the_tree_is_up_to_date_after_each_change(void **state)
         }
     }
     sl_promise_free(promise);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_tree_is_up_to_date_after_each_change)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

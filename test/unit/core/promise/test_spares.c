@@ -1,12 +1,6 @@
 /* Bounded shortest job first: whether free units may idle for a while. Times are seconds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sliced/promise.h"
+#include "unit/test.h"
 
 static const int64_t s = 1000000;
 
@@ -45,17 +39,15 @@ static bool spares(struct sl_promise *promise, uint64_t node, int64_t units, int
 static const struct sl_promise_node one[] = {{1, 1}};
 static const struct sl_promise_node pairs[] = {{1, 2}, {2, 2}};
 
-static void units_may_idle_while_nobody_waits(void **state)
+TEST_THAT(units_may_idle_while_nobody_waits)
 {
-    (void)state;
     struct sl_promise *promise = patient_lane(one, 1);
     assert_true(spares(promise, 1, 1, 999999, 2000));
     sl_promise_free(promise);
 }
 
-static void a_unit_may_idle_until_the_latest_start_of_a_pod(void **state)
+TEST_THAT(a_unit_may_idle_until_the_latest_start_of_a_pod)
 {
-    (void)state;
     struct sl_promise *promise = patient_lane(one, 1);
     arrive(promise, 1, 1, 2000, 10);
     assert_int_equal(sl_promise_latest_start(promise, 1, 2000 * s), 3150 * s);
@@ -65,9 +57,8 @@ static void a_unit_may_idle_until_the_latest_start_of_a_pod(void **state)
     sl_promise_free(promise);
 }
 
-static void pods_behind_the_first_count_too(void **state)
+TEST_THAT(pods_behind_the_first_count_too)
 {
-    (void)state;
     struct sl_promise *promise = patient_lane(one, 1);
     arrive(promise, 1, 1, 2000, 500);
     arrive(promise, 2, 1, 2000, 10);
@@ -76,9 +67,8 @@ static void pods_behind_the_first_count_too(void **state)
     sl_promise_free(promise);
 }
 
-static void units_that_idle_in_several_places_count_together(void **state)
+TEST_THAT(units_that_idle_in_several_places_count_together)
 {
-    (void)state;
     struct sl_promise *promise = patient_lane(pairs, 2);
     arrive(promise, 1, 1, 2000, 10);
     const struct sl_promise_idle idle[] = {{1, 2, 9000 * s}, {2, 2, 9000 * s}};
@@ -88,9 +78,8 @@ static void units_that_idle_in_several_places_count_together(void **state)
     sl_promise_free(promise);
 }
 
-static void where_widths_differ_it_matters_on_which_node_units_idle(void **state)
+TEST_THAT(where_widths_differ_it_matters_on_which_node_units_idle)
 {
-    (void)state;
     struct sl_promise *promise = patient_lane(pairs, 2);
     arrive(promise, 5, 1, 2000, 5000);
     start(promise, 5, 2000);
@@ -104,12 +93,11 @@ static void where_widths_differ_it_matters_on_which_node_units_idle(void **state
     sl_promise_free(promise);
 }
 
-static void more_units_than_pods_may_idle(void **state)
+TEST_THAT(more_units_than_pods_may_idle)
 {
     static const struct sl_promise_node nodes[] = {{1, 20}, {2, 3}};
     static const struct sl_promise_idle idle[] = {{1, 20, INT64_C(9000000000)},
                                                   {2, 3, INT64_C(9000000000)}};
-    (void)state;
     struct sl_promise *promise = patient_lane(nodes, 2);
     arrive(promise, 1, 3, 2000, 10);
     assert_true(sl_promise_is_mixed(promise));
@@ -118,26 +106,11 @@ static void more_units_than_pods_may_idle(void **state)
     sl_promise_free(promise);
 }
 
-static void a_pod_that_is_late_already_may_not_become_later(void **state)
+TEST_THAT(a_pod_that_is_late_already_may_not_become_later)
 {
-    (void)state;
     struct sl_promise *promise = patient_lane(one, 1);
     arrive(promise, 1, 1, 2000, 10);
     assert_false(spares(promise, 1, 1, 5001, 5000));
     assert_true(spares(promise, 1, 1, 5000, 5000));
     sl_promise_free(promise);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_may_idle_while_nobody_waits),
-        cmocka_unit_test(a_unit_may_idle_until_the_latest_start_of_a_pod),
-        cmocka_unit_test(pods_behind_the_first_count_too),
-        cmocka_unit_test(units_that_idle_in_several_places_count_together),
-        cmocka_unit_test(where_widths_differ_it_matters_on_which_node_units_idle),
-        cmocka_unit_test(more_units_than_pods_may_idle),
-        cmocka_unit_test(a_pod_that_is_late_already_may_not_become_later),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

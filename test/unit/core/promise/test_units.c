@@ -2,16 +2,11 @@
  * account of the rule in sliced/promise.h: free times are a sorted vector, one entry for each unit,
  * and everything is laid out anew at each question. It shares the allowances with the lane. Numbers
  * are the same in every run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "core/promise/allowance.h"
 #include "core/promise/lane.h"
+#include "unit/test.h"
 
 enum { PODS = 40, UNITS = 6, ROUNDS = 400, STEPS = 90 };
 
@@ -273,9 +268,8 @@ static void pass_time(struct account *a, int64_t us)
     }
 }
 
-static void a_lane_of_units_answers_as_its_rule_says(void **state)
+TEST_THAT(a_lane_of_units_answers_as_its_rule_says)
 {
-    (void)state;
     static struct account a;
     for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
         struct sl_promise_config config;
@@ -299,12 +293,4 @@ static void a_lane_of_units_answers_as_its_rule_says(void **state)
         }
         sl_promise_free(a.promise);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lane_of_units_answers_as_its_rule_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

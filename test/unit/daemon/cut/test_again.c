@@ -1,9 +1,10 @@
 /* Cuts after failures, restarts, changes of the leader and of the clock: none is ordered twice. */
 #include "partitioner_rig.h"
 
-static void a_cut_under_way_is_taken_over(void **state)
+TEST_FIXTURE(setup, teardown)
+
+TEST_ON(struct rig *rig, a_cut_under_way_is_taken_over)
 {
-    struct rig *rig = *state;
     put_node(rig, SMALL, "0", "sliced-1234-1", "pending", "sliced-1234-1");
     rig_put(&rig->queue, (struct rig_pod){.name = "p", .gated = true, .resource = SMALL});
     (void)rig_later(&rig->queue, SECOND);
@@ -31,9 +32,8 @@ static bool is_withheld(struct rig *rig)
 }
 
 /* The agent may have begun in the moment in which the order was taken back. */
-static void a_cut_that_was_taken_over_and_back_withholds_the_node_to_its_end(void **state)
+TEST_ON(struct rig *rig, a_cut_that_was_taken_over_and_back_withholds_the_node_to_its_end)
 {
-    struct rig *rig = *state;
     put_node(rig, LARGE, "1", "sliced-1234-1", "pending", "sliced-1234-1");
     rig_put(&rig->queue, (struct rig_pod){.name = "x", .node = "n", .resource = LARGE});
     await_write(rig, 0);
@@ -51,9 +51,8 @@ static void a_cut_that_was_taken_over_and_back_withholds_the_node_to_its_end(voi
     assert_int_equal(rig->n_written, 1);
 }
 
-static void a_new_leadership_writes_nothing_of_the_old_one(void **state)
+TEST_ON(struct rig *rig, a_new_leadership_writes_nothing_of_the_old_one)
 {
-    struct rig *rig = *state;
     order_small(rig, 1);
     rig->queue.leadership = 0;
     (void)rig_later(&rig->queue, SECOND);
@@ -66,9 +65,8 @@ static void a_new_leadership_writes_nothing_of_the_old_one(void **state)
 }
 
 /* A write of it that the API server had not answered landed after all. */
-static void a_mark_that_comes_back_after_the_end_is_taken_off(void **state)
+TEST_ON(struct rig *rig, a_mark_that_comes_back_after_the_end_is_taken_off)
 {
-    struct rig *rig = *state;
     char name[SL_CUT_NAME_MAX];
     order_small(rig, 1);
     (void)snprintf(name, sizeof(name), "%s", name_of(rig));
@@ -111,25 +109,24 @@ static void assert_not_again_over(struct rig *rig, int64_t after_us)
     assert_int_equal(rig->written[2].step, SL_CUT_ORDER);
 }
 
-static void a_cut_is_not_ordered_again_over_a_pod_that_came_since(void **state)
+TEST_THAT(a_cut_is_not_ordered_again_over_a_pod_that_came_since)
 {
     assert_not_again_over(*state, 0);
 }
 
-static void a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_behind(void **state)
+TEST_THAT(a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_behind)
 {
     assert_not_again_over(*state, -3600 * SECOND);
 }
 
-static void a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_ahead(void **state)
+TEST_THAT(a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_ahead)
 {
     assert_not_again_over(*state, 3600 * SECOND);
 }
 
 /* The file was behind for as long as three attempts take: nothing is wrong with the cut. */
-static void the_only_cut_that_can_be_made_is_ordered_again_after_the_backoff(void **state)
+TEST_ON(struct rig *rig, the_only_cut_that_can_be_made_is_ordered_again_after_the_backoff)
 {
-    struct rig *rig = *state;
     order_small(rig, 7);
     for (unsigned i = 1; i <= SL_CUT_ATTEMPTS; i++) {
         fail_at_once(rig);
@@ -148,9 +145,8 @@ static void the_only_cut_that_can_be_made_is_ordered_again_after_the_backoff(voi
 }
 
 /* Whoever mends the node need not restart the daemon. */
-static void a_cut_that_failed_twice_long_ago_is_ordered_again(void **state)
+TEST_ON(struct rig *rig, a_cut_that_failed_twice_long_ago_is_ordered_again)
 {
-    struct rig *rig = *state;
     order_small(rig, 1);
     for (unsigned i = 0; i < 2; i++) {
         await_write(rig, 2 * i);
@@ -178,9 +174,8 @@ static void set_clock(struct rig *rig, int64_t by_us)
     rig->queue.now_us = sl_queue_follow_clock(worker, rig->queue.now_us + by_us, 1000);
 }
 
-static void a_cut_lasts_as_long_when_the_clock_is_set(void **state)
+TEST_ON(struct rig *rig, a_cut_lasts_as_long_when_the_clock_is_set)
 {
-    struct rig *rig = *state;
     order_small(rig, 1);
     fail_at_once(rig);
     (void)rig_later(&rig->queue, SECOND);
@@ -209,9 +204,8 @@ static void a_cut_lasts_as_long_when_the_clock_is_set(void **state)
 }
 
 /* Nothing withholds the new node, and nobody has looked at what runs there. */
-static void a_node_that_was_made_anew_is_not_ordered_what_the_old_one_was(void **state)
+TEST_ON(struct rig *rig, a_node_that_was_made_anew_is_not_ordered_what_the_old_one_was)
 {
-    struct rig *rig = *state;
     order_small(rig, 1);
     fail_at_once(rig);
     (void)rig_later(&rig->queue, SECOND);
@@ -226,9 +220,8 @@ static void a_node_that_was_made_anew_is_not_ordered_what_the_old_one_was(void *
 }
 
 /* Pods that are never bound would else have one GPU cut to and fro for ever. */
-static void nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination(void **state)
+TEST_ON(struct rig *rig, nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination)
 {
-    struct rig *rig = *state;
     order_small(rig, 1);
     answer(rig, SL_CUT_WRITTEN);
     end_first(rig, SMALL, "7", "success");
@@ -244,23 +237,4 @@ static void nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination(void
         (void)rig_later(&rig->queue, SECOND);
     }
     assert_int_equal(rig->n_written, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_cut_under_way_is_taken_over),
-        TEST(a_cut_that_was_taken_over_and_back_withholds_the_node_to_its_end),
-        TEST(a_new_leadership_writes_nothing_of_the_old_one),
-        TEST(a_mark_that_comes_back_after_the_end_is_taken_off),
-        TEST(a_cut_is_not_ordered_again_over_a_pod_that_came_since),
-        TEST(a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_behind),
-        TEST(a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_ahead),
-        TEST(the_only_cut_that_can_be_made_is_ordered_again_after_the_backoff),
-        TEST(a_cut_that_failed_twice_long_ago_is_ordered_again),
-        TEST(a_cut_lasts_as_long_when_the_clock_is_set),
-        TEST(a_node_that_was_made_anew_is_not_ordered_what_the_old_one_was),
-        TEST(nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* A cut from the pods that wait to its end. */
 #include "partitioner_rig.h"
 
-static void the_waiting_pods_get_the_instances_that_are_cut_for_them(void **state)
+TEST_FIXTURE(setup, teardown)
+
+TEST_ON(struct rig *rig, the_waiting_pods_get_the_instances_that_are_cut_for_them)
 {
-    struct rig *rig = *state;
     order_small(rig, 5);
     assert_int_equal(rig->written[0].step, SL_CUT_ORDER);
     assert_int_equal(rig->written[0].run.n_cuts, 1);
@@ -33,9 +34,8 @@ static void the_waiting_pods_get_the_instances_that_are_cut_for_them(void **stat
     assert_int_equal(status_of(rig).phase, SL_PHASE_IDLE);
 }
 
-static void a_node_whose_cut_failed_is_left_out(void **state)
+TEST_ON(struct rig *rig, a_node_whose_cut_failed_is_left_out)
 {
-    struct rig *rig = *state;
     order_small(rig, 1);
     answer(rig, SL_CUT_WRITTEN);
     put_node(rig, LARGE, "0", name_of(rig), "pending", name_of(rig));
@@ -92,9 +92,8 @@ static unsigned refused(struct rig *rig)
 }
 
 /* The kubelet may be about to give a pod its units. */
-static void a_node_on_which_a_pod_has_yet_to_start_is_not_cut_and_says_so(void **state)
+TEST_ON(struct rig *rig, a_node_on_which_a_pod_has_yet_to_start_is_not_cut_and_says_so)
 {
-    struct rig *rig = *state;
     put_two_gpus(rig);
     rig_put(&rig->queue, (struct rig_pod){.name = "comes", .node = "n", .resource = SMALL});
     rig_put(&rig->queue,
@@ -137,8 +136,7 @@ static void put_reported(struct rig *rig)
 }
 
 /* The report may be that of a pod which has ended: then the new one has an instance called free. */
-static void
-a_new_pod_is_reported_an_interval_after_it_was_seen_whatever_its_kubelets_clock(void **state)
+TEST_THAT(a_new_pod_is_reported_an_interval_after_it_was_seen_whatever_its_kubelets_clock)
 {
     struct rig *rig = *state;
     int64_t interval_us = rig->queue.config.partitioning.nos_report_us;
@@ -160,9 +158,8 @@ a_new_pod_is_reported_an_interval_after_it_was_seen_whatever_its_kubelets_clock(
 }
 
 /* As while the file is on its way. */
-static void a_pod_that_comes_between_decision_and_order_ends_the_cut(void **state)
+TEST_ON(struct rig *rig, a_pod_that_comes_between_decision_and_order_ends_the_cut)
 {
-    struct rig *rig = *state;
     put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
     rig_put(&rig->queue, (struct rig_pod){.name = "p", .gated = true, .resource = SMALL});
     while (rig->n_announced == 0) {
@@ -180,16 +177,4 @@ static void a_pod_that_comes_between_decision_and_order_ends_the_cut(void **stat
     assert_int_equal(rig->n_written, 1);
     assert_string_equal(status_of(rig).why, "Starting");
     assert_int_equal(status_of(rig).failures, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_waiting_pods_get_the_instances_that_are_cut_for_them),
-        TEST(a_node_whose_cut_failed_is_left_out),
-        TEST(a_node_on_which_a_pod_has_yet_to_start_is_not_cut_and_says_so),
-        TEST(a_new_pod_is_reported_an_interval_after_it_was_seen_whatever_its_kubelets_clock),
-        TEST(a_pod_that_comes_between_decision_and_order_ends_the_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

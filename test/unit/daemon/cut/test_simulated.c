@@ -269,19 +269,18 @@ static void play_both(const struct job *job, size_t n, const char *profile, cons
     end(&play.rig);
 }
 
-static void a_cut_has_the_same_commands(void **state)
+TEST_THAT(a_cut_has_the_same_commands)
 {
     static const struct job jobs[] = {
         {.name = "0", .resource = SMALL, .run_s = 5000},
         {.name = "1", .resource = SMALL, .run_s = 6000},
         {.name = "2", .resource = LARGE, .submit_s = 2000, .run_s = 1000},
     };
-    (void)state;
     play_both(jobs, sizeof(jobs) / sizeof(jobs[0]), "7g.80gb", "dynamic,seconds=30,window=0",
               "cut node-00000: GPU 0 into 1x 7g.80gb\n");
 }
 
-static void a_day_with_a_drain_stages_and_a_reload_has_the_same_commands(void **state)
+TEST_THAT(a_day_with_a_drain_stages_and_a_reload_has_the_same_commands)
 {
     static const struct job jobs[] = {
         {.name = "0", .resource = SMALL, .run_s = 5000},
@@ -291,16 +290,6 @@ static void a_day_with_a_drain_stages_and_a_reload_has_the_same_commands(void **
         {.name = "4", .resource = SMALL, .after = "5", .submit_s = 3000, .run_s = 1000},
         {.name = "5", .resource = SMALL, .submit_s = 3500, .run_s = 1000}, /* passes */
     };
-    (void)state;
     play_both(jobs, sizeof(jobs) / sizeof(jobs[0]), "1g.10gb*7",
               "dynamic,seconds=30,window=0,drain=true", "drain node-00000: for default/2\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cut_has_the_same_commands),
-        cmocka_unit_test(a_day_with_a_drain_stages_and_a_reload_has_the_same_commands),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* The words of cuts for owners of pods, and for operators. */
 #include "partitioner_rig.h"
 
-static void a_pod_is_told_that_a_gpu_is_being_cut_for_it(void **state)
+TEST_FIXTURE(setup, teardown)
+
+TEST_ON(struct rig *rig, a_pod_is_told_that_a_gpu_is_being_cut_for_it)
 {
-    struct rig *rig = *state;
     struct sl_queue_list list;
     order_small(rig, 1);
     (void)rig_later(&rig->queue, SECOND);
@@ -25,9 +26,8 @@ static void assert_why(struct rig *rig, const char *uid, const char *why)
 }
 
 /* The GPU has room for seven: whoever comes while it is cut is told so, as far as that goes. */
-static void pods_that_come_during_a_cut_are_told_of_it(void **state)
+TEST_ON(struct rig *rig, pods_that_come_during_a_cut_are_told_of_it)
 {
-    struct rig *rig = *state;
     int64_t in_us = 0;
     order_small(rig, 1);
     assert_int_equal(rig->written[0].run.cut[0].n, 7);
@@ -48,9 +48,8 @@ static void pods_that_come_during_a_cut_are_told_of_it(void **state)
     await_reason(rig, "u-p6", SL_HOLD_NO_ROOM); /* it has ended otherwise */
 }
 
-static void a_node_that_was_never_cut_is_expected_to_take_as_long_as_others(void **state)
+TEST_ON(struct rig *rig, a_node_that_was_never_cut_is_expected_to_take_as_long_as_others)
 {
-    struct rig *rig = *state;
     int64_t in_us = 0;
     order_small(rig, 1);
     answer(rig, SL_CUT_WRITTEN);
@@ -67,9 +66,8 @@ static void a_node_that_was_never_cut_is_expected_to_take_as_long_as_others(void
 }
 
 /* Whoever waits may read the names of pods of the own namespace alone. */
-static void a_pod_whose_node_drains_is_told_what_must_end(void **state)
+TEST_ON(struct rig *rig, a_pod_whose_node_drains_is_told_what_must_end)
 {
-    struct rig *rig = *state;
     struct sl_queue_list list;
     char text[SL_PLAN_TEXT_MAX];
     rig->queue.config.partitioning.drain = true;
@@ -107,9 +105,8 @@ static void a_pod_whose_node_drains_is_told_what_must_end(void **state)
     sl_queue_list_free(&list);
 }
 
-static void a_cut_that_was_taken_over_is_told_with_its_gpus(void **state)
+TEST_ON(struct rig *rig, a_cut_that_was_taken_over_is_told_with_its_gpus)
 {
-    struct rig *rig = *state;
     put_node(rig, SMALL, "0", "sliced-1234-1", "pending", "sliced-1234-1");
     (void)rig_later(&rig->queue, SECOND);
     (void)rig_later(&rig->queue, SECOND);
@@ -127,9 +124,8 @@ static void a_cut_that_was_taken_over_is_told_with_its_gpus(void **state)
     assert_non_null(strstr(rig->queue.all_told, "CutFailed: Failed: GPU 0 into 7x 1g.10gb\n"));
 }
 
-static void an_order_that_was_not_taken_is_told_with_what_was_said_of_it(void **state)
+TEST_ON(struct rig *rig, an_order_that_was_not_taken_is_told_with_what_was_said_of_it)
 {
-    struct rig *rig = *state;
     struct sl_error err;
     order_small(rig, 1);
     struct written *last = &rig->written[0];
@@ -157,9 +153,8 @@ static void put_within_window(struct rig *rig)
     await_reason(rig, "u-a", SL_HOLD_CUT);
 }
 
-static void pods_that_come_within_the_window_share_a_cut(void **state)
+TEST_ON(struct rig *rig, pods_that_come_within_the_window_share_a_cut)
 {
-    struct rig *rig = *state;
     put_within_window(rig);
     rig_put(&rig->queue, (struct rig_pod){.name = "b", .gated = true, .resource = SMALL});
     await_reason(rig, "u-b", SL_HOLD_CUT);
@@ -173,9 +168,8 @@ static void pods_that_come_within_the_window_share_a_cut(void **state)
     assert_non_null(strstr(status_of(rig).pods, "/b"));
 }
 
-static void a_plan_whose_pods_are_gone_is_not_told_any_more(void **state)
+TEST_ON(struct rig *rig, a_plan_whose_pods_are_gone_is_not_told_any_more)
 {
-    struct rig *rig = *state;
     put_within_window(rig);
     assert_string_equal(status_of(rig).pods, "default/a");
     rig_delete(&rig->queue, "a");
@@ -186,9 +180,8 @@ static void a_plan_whose_pods_are_gone_is_not_told_any_more(void **state)
     assert_string_equal(status_of(rig).why, "");
 }
 
-static void a_cut_that_is_overdue_has_no_estimate(void **state)
+TEST_ON(struct rig *rig, a_cut_that_is_overdue_has_no_estimate)
 {
-    struct rig *rig = *state;
     int64_t in_us = 0;
     order_small(rig, 1);
     answer(rig, SL_CUT_WRITTEN);
@@ -206,9 +199,8 @@ static void a_cut_that_is_overdue_has_no_estimate(void **state)
 }
 
 /* A node's owner writes what it is said to be cut into, and whether that goes on. */
-static void pods_do_not_wait_for_ever_for_a_cut_that_is_stuck(void **state)
+TEST_ON(struct rig *rig, pods_do_not_wait_for_ever_for_a_cut_that_is_stuck)
 {
-    struct rig *rig = *state;
     int64_t in_us = 0;
     put_node(rig, SMALL, "0", "sliced-1234-1", "pending", "sliced-1234-1");
     (void)rig_later(&rig->queue, SECOND);
@@ -225,9 +217,8 @@ static void pods_do_not_wait_for_ever_for_a_cut_that_is_stuck(void **state)
 
 /* An admin's order that the mig-manager does not end keeps the node as it is, for as long as it
  * lasts. */
-static void a_node_that_cannot_be_cut_says_why(void **state)
+TEST_ON(struct rig *rig, a_node_that_cannot_be_cut_says_why)
 {
-    struct rig *rig = *state;
     put_node(rig, LARGE, "1", "all-7g.80gb", "pending", "");
     rig_put(&rig->queue, (struct rig_pod){.name = "p", .gated = true, .resource = SMALL});
     (void)rig_later(&rig->queue, SECOND);
@@ -242,9 +233,8 @@ static void a_node_that_cannot_be_cut_says_why(void **state)
     assert_int_equal(metric(rig, "\nsliced_partition_nodes{why=\"Cutting\"} "), 1);
 }
 
-static void a_node_that_may_be_cut_has_nothing_against_it(void **state)
+TEST_ON(struct rig *rig, a_node_that_may_be_cut_has_nothing_against_it)
 {
-    struct rig *rig = *state;
     put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
     (void)rig_later(&rig->queue, SECOND);
     struct sl_partition_status status = status_of(rig);
@@ -254,23 +244,4 @@ static void a_node_that_may_be_cut_has_nothing_against_it(void **state)
     sl_queue_worker_configure(rig->queue.worker, &rig->queue.config);
     (void)rig_later(&rig->queue, SECOND);
     assert_string_equal(status_of(rig).why, "MaxNodes");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_pod_is_told_that_a_gpu_is_being_cut_for_it),
-        TEST(pods_that_come_during_a_cut_are_told_of_it),
-        TEST(a_node_that_was_never_cut_is_expected_to_take_as_long_as_others),
-        TEST(a_pod_whose_node_drains_is_told_what_must_end),
-        TEST(a_cut_that_was_taken_over_is_told_with_its_gpus),
-        TEST(an_order_that_was_not_taken_is_told_with_what_was_said_of_it),
-        TEST(pods_that_come_within_the_window_share_a_cut),
-        TEST(a_plan_whose_pods_are_gone_is_not_told_any_more),
-        TEST(a_cut_that_is_overdue_has_no_estimate),
-        TEST(pods_do_not_wait_for_ever_for_a_cut_that_is_stuck),
-        TEST(a_node_that_cannot_be_cut_says_why),
-        TEST(a_node_that_may_be_cut_has_nothing_against_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* Who may decide when: leadership, the watch and bindings together, against a scripted API server.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -321,10 +316,70 @@ static struct outcome bind_pod(struct scene *scene)
 
 /* ---- */
 
-static void it_leads_first_and_one_list_is_enough(void **state)
+TEST_FIXTURE(set_up, NULL)
+
+/* ---- the queue: first, as later tests put the clock forward for good ---- */
+
+#define SMALL "/api/v1/namespaces/default/pods/s"
+
+TEST_THAT(the_leader_releases_the_pod_whose_turn_has_come)
 {
     struct scene scene;
-    (void)state;
+    begin_with(&scene, true, true);
+    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
+    wait_missing(&scene, "");
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    wait_requests(&scene, "PATCH", SMALL, 2);
+    const struct fake_request *first =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
+    const struct fake_request *second =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 2));
+    assert_string_equal(first->path, SMALL "/status");
+    assert_non_null(strstr(first->body, "\"nominatedNodeName\":\"n1\""));
+    assert_string_equal(second->path, SMALL);
+    assert_non_null(strstr(second->body, "sliced.dev/released"));
+    end(&scene);
+}
+
+TEST_THAT(in_a_small_cluster_it_writes_no_node)
+{
+    struct scene scene;
+    nominate_from = 2;
+    begin_with(&scene, true, true);
+    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
+    wait_missing(&scene, "");
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    wait_requests(&scene, "PATCH", SMALL, 1);
+    const struct fake_request *only =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
+    assert_string_equal(only->path, SMALL);
+    assert_non_null(strstr(only->body, "sliced.dev/released"));
+    assert_true(sl_store_withdraw(scene.store, SL_STR("u-s"))); /* the ledger has it */
+    end(&scene);
+}
+
+TEST_THAT(a_standby_releases_nothing)
+{
+    struct scene scene;
+    atomic_store(&lease.exists, true);
+    atomic_store(&lease.other, true);
+    atomic_store(&lease.renewed, true);
+    begin_with(&scene, true, true);
+    wait_missing(&scene, "another replica leads");
+    wait_requests(&scene, "GET", PODS, 1);
+    const struct sl_queue_reader queue = sl_cluster_queue_reader(scene.cluster);
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    assert_true(queue.settle(queue.context, (int64_t)WAIT_S * 1000000));
+    assert_int_equal(fake_api_count(scene.api, "PATCH", SMALL), 0);
+    assert_false(sl_store_withdraw(scene.store, SL_STR("u-s")));
+    end(&scene);
+}
+
+/* ---- */
+
+TEST_THAT(it_leads_first_and_one_list_is_enough)
+{
+    struct scene scene;
     begin(&scene, true);
     assert_string_not_equal(missing(&scene), "");
     wait_missing(&scene, "");
@@ -337,11 +392,10 @@ static void it_leads_first_and_one_list_is_enough(void **state)
     assert_string_equal(lease.ours, ""); /* it was given up */
 }
 
-static void the_lease_is_not_given_up_while_a_binding_may_be_carried_out(void **state)
+TEST_THAT(the_lease_is_not_given_up_while_a_binding_may_be_carried_out)
 {
     struct scene scene;
     struct outcome outcome = {.done = false};
-    (void)state;
     begin(&scene, true);
     wait_missing(&scene, "");
     fake_api_clear(scene.api);
@@ -358,20 +412,18 @@ static void the_lease_is_not_given_up_while_a_binding_may_be_carried_out(void **
     end(&scene);
 }
 
-static void without_an_election_it_leads_at_once(void **state)
+TEST_THAT(without_an_election_it_leads_at_once)
 {
     struct scene scene;
-    (void)state;
     begin(&scene, false);
     wait_missing(&scene, "");
     assert_int_equal(fake_api_count(scene.api, NULL, LEASES), 0);
     end(&scene);
 }
 
-static void a_standby_watches_and_takes_over_after_a_list_of_its_own_time(void **state)
+TEST_THAT(a_standby_watches_and_takes_over_after_a_list_of_its_own_time)
 {
     struct scene scene;
-    (void)state;
     atomic_store(&lease.exists, true);
     atomic_store(&lease.other, true);
     atomic_store(&lease.renewed, true);
@@ -391,10 +443,9 @@ static void a_standby_watches_and_takes_over_after_a_list_of_its_own_time(void *
     end(&scene);
 }
 
-static void who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile(void **state)
+TEST_THAT(who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile)
 {
     struct scene scene;
-    (void)state;
     begin(&scene, true);
     wait_missing(&scene, "");
     break_lease(&scene);
@@ -412,11 +463,10 @@ static void who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile
     end(&scene);
 }
 
-static void who_leads_again_after_another_looks_anew(void **state)
+TEST_THAT(who_leads_again_after_another_looks_anew)
 {
     struct scene scene;
     struct sl_buf text;
-    (void)state;
     begin(&scene, true);
     wait_missing(&scene, "");
     break_lease(&scene);
@@ -440,11 +490,10 @@ static void who_leads_again_after_another_looks_anew(void **state)
     end(&scene);
 }
 
-static void no_reservation_ends_by_the_clock(void **state)
+TEST_THAT(no_reservation_ends_by_the_clock)
 {
     struct scene scene;
     struct sl_bind_result result;
-    (void)state;
     begin(&scene, false);
     wait_missing(&scene, "");
     assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
@@ -460,7 +509,7 @@ static void note_fetched(void *call)
     atomic_store((_Atomic bool *)call, true);
 }
 
-static void a_pod_that_the_watch_has_not_told_of_is_read(void **state)
+TEST_THAT(a_pod_that_the_watch_has_not_told_of_is_read)
 {
     struct scene scene;
     static _Atomic bool fetched;
@@ -470,7 +519,6 @@ static void a_pod_that_the_watch_has_not_told_of_is_read(void **state)
         "\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}";
     static const struct sl_binding s = {
         .namespace = {"default", 7}, .name = {"s", 1}, .uid = {"u-s", 3}};
-    (void)state;
     atomic_store(&fetched, false);
     begin(&scene, true);
     fake_api_add(scene.api,
@@ -544,10 +592,9 @@ static void pass_until_shown(struct scene *scene, unsigned n)
 
 /* An API server that refuses is asked once, whatever is told of the pod, and again after a while,
  * even if nothing is told. */
-static void a_condition_that_cannot_be_ended_is_tried_again_ever_more_rarely(void **state)
+TEST_THAT(a_condition_that_cannot_be_ended_is_tried_again_ever_more_rarely)
 {
     struct scene scene;
-    (void)state;
     bound_pods =
         "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" BOUND_POD(
             "p", "5") "]}";
@@ -568,10 +615,9 @@ static void a_condition_that_cannot_be_ended_is_tried_again_ever_more_rarely(voi
     end(&scene);
 }
 
-static void owners_are_told(void **state)
+TEST_THAT(owners_are_told)
 {
     struct scene scene;
-    (void)state;
     begin(&scene, true);
     wait_missing(&scene, "");
     wait_requests(&scene, "POST", EVENTS, 1);
@@ -588,11 +634,10 @@ static void owners_are_told(void **state)
     end(&scene);
 }
 
-static void the_state_says_who_leads_and_how_the_watch_is(void **state)
+TEST_THAT(the_state_says_who_leads_and_how_the_watch_is)
 {
     struct scene scene;
     struct sl_buf text;
-    (void)state;
     begin(&scene, true);
     wait_missing(&scene, "");
     sl_buf_init(&text, 1 << 16);
@@ -615,70 +660,9 @@ static void the_state_says_who_leads_and_how_the_watch_is(void **state)
     end(&scene);
 }
 
-/* ---- the queue ---- */
-
-#define SMALL "/api/v1/namespaces/default/pods/s"
-
-static void the_leader_releases_the_pod_whose_turn_has_come(void **state)
+TEST_THAT(a_standby_is_in_sync_and_labels_its_pod_when_it_leads)
 {
     struct scene scene;
-    (void)state;
-    begin_with(&scene, true, true);
-    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
-    wait_missing(&scene, "");
-    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
-    wait_requests(&scene, "PATCH", SMALL, 2);
-    const struct fake_request *first =
-        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
-    const struct fake_request *second =
-        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 2));
-    assert_string_equal(first->path, SMALL "/status");
-    assert_non_null(strstr(first->body, "\"nominatedNodeName\":\"n1\""));
-    assert_string_equal(second->path, SMALL);
-    assert_non_null(strstr(second->body, "sliced.dev/released"));
-    end(&scene);
-}
-
-static void in_a_small_cluster_it_writes_no_node(void **state)
-{
-    struct scene scene;
-    (void)state;
-    nominate_from = 2;
-    begin_with(&scene, true, true);
-    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
-    wait_missing(&scene, "");
-    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
-    wait_requests(&scene, "PATCH", SMALL, 1);
-    const struct fake_request *only =
-        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
-    assert_string_equal(only->path, SMALL);
-    assert_non_null(strstr(only->body, "sliced.dev/released"));
-    assert_true(sl_store_withdraw(scene.store, SL_STR("u-s"))); /* the ledger has it */
-    end(&scene);
-}
-
-static void a_standby_releases_nothing(void **state)
-{
-    struct scene scene;
-    (void)state;
-    atomic_store(&lease.exists, true);
-    atomic_store(&lease.other, true);
-    atomic_store(&lease.renewed, true);
-    begin_with(&scene, true, true);
-    wait_missing(&scene, "another replica leads");
-    wait_requests(&scene, "GET", PODS, 1);
-    const struct sl_queue_reader queue = sl_cluster_queue_reader(scene.cluster);
-    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
-    assert_true(queue.settle(queue.context, (int64_t)WAIT_S * 1000000));
-    assert_int_equal(fake_api_count(scene.api, "PATCH", SMALL), 0);
-    assert_false(sl_store_withdraw(scene.store, SL_STR("u-s")));
-    end(&scene);
-}
-
-static void a_standby_is_in_sync_and_labels_its_pod_when_it_leads(void **state)
-{
-    struct scene scene;
-    (void)state;
     own_pod = "me";
     atomic_store(&lease.exists, true);
     atomic_store(&lease.other, true);
@@ -700,30 +684,4 @@ static void a_standby_is_in_sync_and_labels_its_pod_when_it_leads(void **state)
     wait_requests(&scene, "PATCH", LABELS "/me", 1);
     wait_requests(&scene, "PATCH", LABELS "/former", 1);
     end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_leader_releases_the_pod_whose_turn_has_come, set_up),
-        cmocka_unit_test_setup(in_a_small_cluster_it_writes_no_node, set_up),
-        cmocka_unit_test_setup(a_standby_releases_nothing, set_up),
-        cmocka_unit_test_setup(it_leads_first_and_one_list_is_enough, set_up),
-        cmocka_unit_test_setup(the_lease_is_not_given_up_while_a_binding_may_be_carried_out,
-                               set_up),
-        cmocka_unit_test_setup(without_an_election_it_leads_at_once, set_up),
-        cmocka_unit_test_setup(a_standby_watches_and_takes_over_after_a_list_of_its_own_time,
-                               set_up),
-        cmocka_unit_test_setup(who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile,
-                               set_up),
-        cmocka_unit_test_setup(who_leads_again_after_another_looks_anew, set_up),
-        cmocka_unit_test_setup(a_standby_is_in_sync_and_labels_its_pod_when_it_leads, set_up),
-        cmocka_unit_test_setup(no_reservation_ends_by_the_clock, set_up),
-        cmocka_unit_test_setup(a_pod_that_the_watch_has_not_told_of_is_read, set_up),
-        cmocka_unit_test_setup(a_condition_that_cannot_be_ended_is_tried_again_ever_more_rarely,
-                               set_up),
-        cmocka_unit_test_setup(owners_are_told, set_up),
-        cmocka_unit_test_setup(the_state_says_who_leads_and_how_the_watch_is, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,9 +103,10 @@ static void see(struct scene *scene, int64_t now_us)
     sl_idlers_see(scene->idlers, view, &view->resident[0], &scene->use, now_us);
 }
 
-static void an_owner_is_told_once_of_a_spell(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(struct scene *scene, an_owner_is_told_once_of_a_spell)
 {
-    struct scene *scene = *state;
     see(scene, NOW);
     assert_int_equal(g.n, 1);
     assert_string_equal(g.text[0],
@@ -120,9 +121,8 @@ static void an_owner_is_told_once_of_a_spell(void **state)
     assert_int_equal(g.n, 2);
 }
 
-static void shorter_and_unknown_spells_are_passed_over(void **state)
+TEST_ON(struct scene *scene, shorter_and_unknown_spells_are_passed_over)
 {
-    struct scene *scene = *state;
     scene->use.idle_us = 1800 * SECOND - 1;
     see(scene, NOW);
     scene->use.idle_us = -1;
@@ -130,9 +130,8 @@ static void shorter_and_unknown_spells_are_passed_over(void **state)
     assert_int_equal(g.n, 0);
 }
 
-static void what_was_not_taken_is_told_again(void **state)
+TEST_ON(struct scene *scene, what_was_not_taken_is_told_again)
 {
-    struct scene *scene = *state;
     g.deaf = true;
     see(scene, NOW);
     g.deaf = false;
@@ -140,9 +139,8 @@ static void what_was_not_taken_is_told_again(void **state)
     assert_int_equal(g.n, 1);
 }
 
-static void however_many_pods_idle_none_is_told_of_twice(void **state)
+TEST_ON(struct scene *scene, however_many_pods_idle_none_is_told_of_twice)
 {
-    struct scene *scene = *state;
     char uid[24];
     scene->pod->uid = uid;
     g.counts = true;
@@ -163,18 +161,16 @@ static void however_many_pods_idle_none_is_told_of_twice(void **state)
     assert_int_equal(g.n, told + 1);
 }
 
-static void a_pod_that_is_being_deleted_is_left_alone(void **state)
+TEST_ON(struct scene *scene, a_pod_that_is_being_deleted_is_left_alone)
 {
-    struct scene *scene = *state;
     scene->pod->deleting = true;
     scene->use.over_mib = 1000;
     see(scene, NOW);
     assert_int_equal(g.n, 0);
 }
 
-static void use_beyond_what_is_declared_is_warned_of_once(void **state)
+TEST_ON(struct scene *scene, use_beyond_what_is_declared_is_warned_of_once)
 {
-    struct scene *scene = *state;
     scene->use.idle_us = 0;
     scene->use.declared_mib = 3000;
     scene->use.used_mib = 13000;
@@ -196,7 +192,7 @@ static void idle(struct scene *scene, int64_t now_us)
     see(scene, now_us);
 }
 
-static void a_pod_with_a_timeout_is_warned_and_then_ended(void **state)
+TEST_THAT_WITH(a_pod_with_a_timeout_is_warned_and_then_ended, set_up_ending, tear_down)
 {
     struct scene *scene = *state;
     scene->pod->timeout_s = 7200;
@@ -217,7 +213,7 @@ static void a_pod_with_a_timeout_is_warned_and_then_ended(void **state)
     assert_int_equal(g.n, 1);
 }
 
-static void a_pod_without_a_timeout_is_never_ended(void **state)
+TEST_THAT_WITH(a_pod_without_a_timeout_is_never_ended, set_up_ending, tear_down)
 {
     struct scene *scene = *state;
     idle(scene, NOW);
@@ -229,7 +225,7 @@ static void a_pod_without_a_timeout_is_never_ended(void **state)
     assert_int_equal(g.ended, 0);
 }
 
-static void what_works_in_between_is_warned_anew(void **state)
+TEST_THAT_WITH(what_works_in_between_is_warned_anew, set_up_ending, tear_down)
 {
     struct scene *scene = *state;
     scene->pod->timeout_s = 7200;
@@ -242,7 +238,8 @@ static void what_works_in_between_is_warned_anew(void **state)
     assert_int_equal(g.ended, 1);
 }
 
-static void nobody_is_ended_without_a_warning_or_on_samples_that_say_nothing(void **state)
+TEST_THAT_WITH(nobody_is_ended_without_a_warning_or_on_samples_that_say_nothing, set_up_ending,
+               tear_down)
 {
     struct scene *scene = *state;
     scene->pod->timeout_s = 7200;
@@ -260,7 +257,8 @@ static void nobody_is_ended_without_a_warning_or_on_samples_that_say_nothing(voi
     assert_int_equal(g.ended, 1);
 }
 
-static void a_pod_is_not_ended_for_idleness_that_samples_do_not_show_yet(void **state)
+TEST_THAT_WITH(a_pod_is_not_ended_for_idleness_that_samples_do_not_show_yet, set_up_ending,
+               tear_down)
 {
     struct scene *scene = *state;
     scene->pod->timeout_s = 7200;
@@ -275,7 +273,7 @@ static void a_pod_is_not_ended_for_idleness_that_samples_do_not_show_yet(void **
 }
 
 /* A name may be wrong, and a busy pod would be ended. */
-static void nobody_is_ended_by_a_name_on_gpus_that_are_shared(void **state)
+TEST_THAT_WITH(nobody_is_ended_by_a_name_on_gpus_that_are_shared, set_up_ending, tear_down)
 {
     struct scene *scene = *state;
     scene->pod->timeout_s = 7200;
@@ -293,25 +291,4 @@ static void nobody_is_ended_by_a_name_on_gpus_that_are_shared(void **state)
     scene->by_name = false;
     idle(scene, NOW + 1500 * SECOND);
     assert_int_equal(g.ended, 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define ENDS(name) cmocka_unit_test_setup_teardown(name, set_up_ending, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(an_owner_is_told_once_of_a_spell),
-        TEST(shorter_and_unknown_spells_are_passed_over),
-        TEST(what_was_not_taken_is_told_again),
-        TEST(however_many_pods_idle_none_is_told_of_twice),
-        TEST(a_pod_that_is_being_deleted_is_left_alone),
-        TEST(use_beyond_what_is_declared_is_warned_of_once),
-        ENDS(a_pod_with_a_timeout_is_warned_and_then_ended),
-        ENDS(a_pod_without_a_timeout_is_never_ended),
-        ENDS(what_works_in_between_is_warned_anew),
-        ENDS(a_pod_is_not_ended_for_idleness_that_samples_do_not_show_yet),
-        ENDS(nobody_is_ended_by_a_name_on_gpus_that_are_shared),
-        ENDS(nobody_is_ended_without_a_warning_or_on_samples_that_say_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

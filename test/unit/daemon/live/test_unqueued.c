@@ -31,13 +31,12 @@ static void see(struct scene *scene, struct sl_unqueued *unqueued, struct sl_pod
     fake_clock_await_rest(scene->rig.client, 0);
 }
 
-static void pods_whose_condition_ends_push_no_failure_out(void **state)
+TEST_THAT(pods_whose_condition_ends_push_no_failure_out)
 {
     static const struct sl_store_limits limits = {1000, 1000, 1000, 30000000};
     static struct sl_unqueued unqueued;
     struct sl_error err = {.code = SL_ERR_NONE};
     struct scene scene;
-    (void)state;
     begin(&scene);
     fake_api_add(scene.rig.api,
                  (struct fake_answer){.path = FIRST, .status = 403, .body = SAYS("way", "403")});
@@ -68,12 +67,4 @@ static void pods_whose_condition_ends_push_no_failure_out(void **state)
     end(&scene);
     sl_unqueued_free(&unqueued);
     sl_store_free(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_whose_condition_ends_push_no_failure_out),
-    };
-    return cmocka_run_group_tests_name("daemon/live/unqueued", tests, NULL, NULL);
 }

@@ -47,9 +47,8 @@ static struct sl_waiting *open_waiting(struct sl_store *store, unsigned max_told
     return waiting;
 }
 
-static void pods_that_fit_nowhere_are_told_of_once_in_a_while(void **state)
+TEST_THAT(pods_that_fit_nowhere_are_told_of_once_in_a_while)
 {
-    (void)state;
     struct sl_store *store = rig_store(RIG_NODE("n1", GPU, "2") RIG_POD("big", "u-big", GPU, "3")
                                            RIG_POD("strange", "u-s", "nvidia.com/mig-9g.99gb", "1")
                                                RIG_POD("fits", "u-f", GPU, "1"));
@@ -70,9 +69,8 @@ static void pods_that_fit_nowhere_are_told_of_once_in_a_while(void **state)
     sl_store_free(store);
 }
 
-static void a_pod_that_fitted_when_it_was_looked_at_is_looked_at_again(void **state)
+TEST_THAT(a_pod_that_fitted_when_it_was_looked_at_is_looked_at_again)
 {
-    (void)state;
     struct sl_store *store = rig_store(RIG_NODE("n1", GPU, "2") RIG_POD("p", "u-p", GPU, "2"));
     struct sl_waiting *waiting = open_waiting(store, 10);
     int64_t now = (int64_t)HOUR * SECOND;
@@ -87,9 +85,8 @@ static void a_pod_that_fitted_when_it_was_looked_at_is_looked_at_again(void **st
     sl_store_free(store);
 }
 
-static void young_pods_are_left_alone(void **state)
+TEST_THAT(young_pods_are_left_alone)
 {
-    (void)state;
     struct sl_store *store =
         rig_store("apiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u, creationTimestamp: "
                   "\"1970-01-01T01:00:00Z\"}\nspec: {containers: [{name: c, resources: {limits: "
@@ -103,9 +100,8 @@ static void young_pods_are_left_alone(void **state)
     sl_store_free(store);
 }
 
-static void what_was_not_taken_is_told_in_the_next_round(void **state)
+TEST_THAT(what_was_not_taken_is_told_in_the_next_round)
 {
-    (void)state;
     struct sl_store *store =
         rig_store("apiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u, creationTimestamp: "
                   "\"1970-01-01T01:00:00Z\"}\nspec: {containers: [{name: c, resources: {limits: "
@@ -121,9 +117,8 @@ static void what_was_not_taken_is_told_in_the_next_round(void **state)
     sl_store_free(store);
 }
 
-static void a_round_has_an_end_and_the_next_goes_on(void **state)
+TEST_THAT(a_round_has_an_end_and_the_next_goes_on)
 {
-    (void)state;
     struct sl_store *store =
         rig_store(RIG_NODE("n1", GPU, "1") RIG_POD("a", "u-a", GPU, "2")
                       RIG_POD("b", "u-b", GPU, "2") RIG_POD("c", "u-c", GPU, "2")
@@ -144,11 +139,10 @@ static void a_round_has_an_end_and_the_next_goes_on(void **state)
 }
 
 /* What pods' constraints compare ends a round, too. */
-static void a_round_of_dear_pods_ends_sooner(void **state)
+TEST_THAT(a_round_of_dear_pods_ends_sooner)
 {
     static const struct sl_constraints dear = {.weight = UINT16_MAX, .digest = 1};
     const int64_t now = (int64_t)HOUR * SECOND;
-    (void)state;
     struct sl_store *store = rig_store(RIG_NODE("n1", GPU, "1") RIG_NODE("n2", GPU, "1")
                                            RIG_NODE("n3", GPU, "1") RIG_NODE("n4", GPU, "1"));
     struct sl_waiting *waiting = open_waiting(store, 10);
@@ -189,9 +183,8 @@ static void put_pod(struct sl_store *store, const char *name, const char *count)
 }
 
 /* Three thousand pods that came first fit, and are only held up by something else. */
-static void pods_behind_many_have_their_turn(void **state)
+TEST_THAT(pods_behind_many_have_their_turn)
 {
-    (void)state;
     const struct sl_store_limits limits = {10, 100000, 10, SECOND};
     struct sl_error err = {.code = SL_ERR_NONE};
     struct sl_store *store = sl_store_new(&limits, &err);
@@ -211,18 +204,4 @@ static void pods_behind_many_have_their_turn(void **state)
     assert_non_null(strstr(g.text[0], "default/z"));
     sl_waiting_free(waiting);
     sl_store_free(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_that_fit_nowhere_are_told_of_once_in_a_while),
-        cmocka_unit_test(a_pod_that_fitted_when_it_was_looked_at_is_looked_at_again),
-        cmocka_unit_test(young_pods_are_left_alone),
-        cmocka_unit_test(what_was_not_taken_is_told_in_the_next_round),
-        cmocka_unit_test(a_round_has_an_end_and_the_next_goes_on),
-        cmocka_unit_test(a_round_of_dear_pods_ends_sooner),
-        cmocka_unit_test(pods_behind_many_have_their_turn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,7 @@
 #ifndef SLICED_TEST_QUEUE_RIG_H
 #define SLICED_TEST_QUEUE_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 #include <stdio.h>
 #include <stdlib.h>
 

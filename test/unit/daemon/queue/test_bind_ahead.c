@@ -120,11 +120,10 @@ static void bind_pod(struct scene *scene, struct pending *reply)
     assert_int_equal(reply->reply.status, 200);
 }
 
-static void a_pod_that_the_watch_has_not_told_of_is_read_and_bound(void **state)
+TEST_THAT(a_pod_that_the_watch_has_not_told_of_is_read_and_bound)
 {
     struct scene scene;
     struct pending reply = PENDING_INIT;
-    (void)state;
     begin(&scene, 200);
     bind_pod(&scene, &reply);
     assert_string_equal(reply.body, "{\"Error\":\"\"}\n");
@@ -143,24 +142,14 @@ static void a_pod_that_the_watch_has_not_told_of_is_read_and_bound(void **state)
     end(&scene);
 }
 
-static void a_pod_that_is_not_there_either_is_refused(void **state)
+TEST_THAT(a_pod_that_is_not_there_either_is_refused)
 {
     struct scene scene;
     struct pending reply = PENDING_INIT;
-    (void)state;
     begin(&scene, 404);
     bind_pod(&scene, &reply);
     assert_non_null(strstr(reply.body, "pod default/p is not known"));
     assert_int_equal(fake_api_count(scene.api, "GET", POD), 1);
     assert_int_equal(fake_api_count(scene.api, "POST", NULL), 0);
     end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_that_the_watch_has_not_told_of_is_read_and_bound),
-        cmocka_unit_test(a_pod_that_is_not_there_either_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,10 +34,9 @@ static struct sl_queue_stats stats_of(struct clocked *clocked)
     return stats;
 }
 
-static void a_clock_that_is_put_ends_no_turn_and_lengthens_none(void **state)
+TEST_THAT(a_clock_that_is_put_ends_no_turn_and_lengthens_none)
 {
     static const int64_t puts[] = {8 * HOUR, -8 * HOUR, 24000 * HOUR, -900 * HOUR, 3 * SECOND};
-    (void)state;
     for (size_t i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
         static struct clocked clocked;
         struct queue_rig *rig = &clocked.rig;
@@ -63,11 +62,10 @@ static void a_clock_that_is_put_ends_no_turn_and_lengthens_none(void **state)
     }
 }
 
-static void time_outs_and_pauses_last_as_long_as_without(void **state)
+TEST_THAT(time_outs_and_pauses_last_as_long_as_without)
 {
     static struct clocked clocked;
     struct queue_rig *rig = &clocked.rig;
-    (void)state;
     begin(&clocked, 1);
     int64_t hold_us = rig->config.queue.hold_s * SECOND;
     rig_gated(rig, "a");
@@ -90,11 +88,10 @@ static void time_outs_and_pauses_last_as_long_as_without(void **state)
 }
 
 /* A clock that is put again and again, each time by little. */
-static void small_steps_add_up_slowly(void **state)
+TEST_THAT(small_steps_add_up_slowly)
 {
     static struct clocked clocked;
     struct queue_rig *rig = &clocked.rig;
-    (void)state;
     begin(&clocked, 1);
     int64_t begin_us = rig->now_us;
     for (int i = 1; i <= 20; i++) {
@@ -106,11 +103,10 @@ static void small_steps_add_up_slowly(void **state)
     rig_end(rig);
 }
 
-static void a_put_clock_tells_no_owner_anew(void **state)
+TEST_THAT(a_put_clock_tells_no_owner_anew)
 {
     static struct clocked clocked;
     struct queue_rig *rig = &clocked.rig;
-    (void)state;
     begin(&clocked, 1);
     rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
     rig_gated(rig, "a");
@@ -127,12 +123,11 @@ static void a_put_clock_tells_no_owner_anew(void **state)
 }
 
 /* Nobody's wait grows by it, and so not what the order promises to all. */
-static void what_the_order_bounded_promises_does_not_grow_by_it(void **state)
+TEST_THAT(what_the_order_bounded_promises_does_not_grow_by_it)
 {
     static struct clocked clocked;
     struct queue_rig *rig = &clocked.rig;
     struct sl_queue_list list;
-    (void)state;
     memset(&clocked, 0, sizeof(clocked));
     rig_begin(rig);
     rig->config.queue.order = SL_ORDER_BOUNDED;
@@ -152,16 +147,4 @@ static void what_the_order_bounded_promises_does_not_grow_by_it(void **state)
         (void)pass(&clocked, SECOND, 100 * HOUR);
     }
     rig_end(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clock_that_is_put_ends_no_turn_and_lengthens_none),
-        cmocka_unit_test(time_outs_and_pauses_last_as_long_as_without),
-        cmocka_unit_test(small_steps_add_up_slowly),
-        cmocka_unit_test(a_put_clock_tells_no_owner_anew),
-        cmocka_unit_test(what_the_order_bounded_promises_does_not_grow_by_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,10 +22,9 @@ static void assert_shown(const struct queue_rig *rig, unsigned n, const char *be
     }
 }
 
-static void a_pod_that_waits_shows_its_place_reason_and_start(void **state)
+TEST_THAT(a_pod_that_waits_shows_its_place_reason_and_start)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_waiting(&rig, (struct rig_pod){.name = "a", .gated = true});
     assert_int_equal(rig.n_shown, 0); /* most that have just come are bound soon */
     int64_t came_us = rig.now_us;
@@ -41,10 +40,9 @@ static void a_pod_that_waits_shows_its_place_reason_and_start(void **state)
     rig_end(&rig);
 }
 
-static void another_reason_is_shown_and_the_time_of_its_turn_stays(void **state)
+TEST_THAT(another_reason_is_shown_and_the_time_of_its_turn_stays)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_waiting(&rig, (struct rig_pod){.name = "a", .gated = true, .after = "pod/x"});
     (void)rig_later(&rig, 3 * SECOND);
     assert_shown(&rig, 1, "u-a True Stage: held: it waits for ");
@@ -55,10 +53,9 @@ static void another_reason_is_shown_and_the_time_of_its_turn_stays(void **state)
     rig_end(&rig);
 }
 
-static void its_nomination_ends_it_without_a_patch_more(void **state)
+TEST_THAT(its_nomination_ends_it_without_a_patch_more)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_waiting(&rig, (struct rig_pod){.name = "a", .gated = true});
     rig_gated(&rig, "b");
     (void)rig_later(&rig, 3 * SECOND);
@@ -78,10 +75,9 @@ static void its_nomination_ends_it_without_a_patch_more(void **state)
     rig_end(&rig);
 }
 
-static void a_pod_that_starts_at_once_shows_nothing(void **state)
+TEST_THAT(a_pod_that_starts_at_once_shows_nothing)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_gated(&rig, "a");
     (void)rig_round(&rig);
@@ -92,10 +88,9 @@ static void a_pod_that_starts_at_once_shows_nothing(void **state)
 }
 
 /* Its nomination stands already, so no patch of the status is due that could end it. */
-static void what_an_earlier_leader_wrote_is_ended_and_written_anew(void **state)
+TEST_THAT(what_an_earlier_leader_wrote_is_ended_and_written_anew)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1", .queued = true});
     rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .queued = true});
@@ -107,10 +102,9 @@ static void what_an_earlier_leader_wrote_is_ended_and_written_anew(void **state)
     rig_end(&rig);
 }
 
-static void one_leader_after_another_lets_none_stand(void **state)
+TEST_THAT(one_leader_after_another_lets_none_stand)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_waiting(&rig, (struct rig_pod){.name = "a", .gated = true});
     (void)rig_later(&rig, 3 * SECOND);
     rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .queued = true}); /* the watch */
@@ -122,10 +116,9 @@ static void one_leader_after_another_lets_none_stand(void **state)
     rig_end(&rig);
 }
 
-static void far_behind_no_pod_gets_one(void **state)
+TEST_THAT(far_behind_no_pod_gets_one)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_waiting(&rig, (struct rig_pod){.name = "a", .gated = true});
     rig.worker->config.queue.condition.max_pods = 1;
     rig_gated(&rig, "b");
@@ -136,10 +129,9 @@ static void far_behind_no_pod_gets_one(void **state)
 }
 
 /* Twenty pods of one namespace, all ahead, and one of another. */
-static void pods_of_one_namespace_leave_conditions_to_others(void **state)
+TEST_THAT(pods_of_one_namespace_leave_conditions_to_others)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_waiting(&rig, (struct rig_pod){.name = "a0", .gated = true});
     rig.worker->config.queue.condition.max_pods = 8;
     for (unsigned i = 1; i < 20; i++) {
@@ -156,10 +148,9 @@ static void pods_of_one_namespace_leave_conditions_to_others(void **state)
     rig_end(&rig);
 }
 
-static void switched_off_it_is_marked_once(void **state)
+TEST_THAT(switched_off_it_is_marked_once)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_waiting(&rig, (struct rig_pod){.name = "a", .gated = true});
     (void)rig_later(&rig, 3 * SECOND);
     rig.worker->config.queue.condition.enabled = false;
@@ -173,10 +164,9 @@ static void switched_off_it_is_marked_once(void **state)
     rig_end(&rig);
 }
 
-static void what_could_not_be_written_is_written_later(void **state)
+TEST_THAT(what_could_not_be_written_is_written_later)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_waiting(&rig, (struct rig_pod){.name = "a", .gated = true});
     rig.unwritten = true;
     (void)rig_later(&rig, 3 * SECOND);
@@ -201,10 +191,9 @@ static void put_many(struct queue_rig *rig, const char *space, int n)
     }
 }
 
-static void only_so_many_are_written_a_second_and_each_namespace_has_its_turn(void **state)
+TEST_THAT(only_so_many_are_written_a_second_and_each_namespace_has_its_turn)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_waiting(&rig, (struct rig_pod){.name = "a", .gated = true});
     put_many(&rig, "many", 100);
     put_many(&rig, "few", 1);
@@ -223,33 +212,13 @@ static void only_so_many_are_written_a_second_and_each_namespace_has_its_turn(vo
     rig_end(&rig);
 }
 
-static void the_sentence_names_no_other_pod(void **state)
+TEST_THAT(the_sentence_names_no_other_pod)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_waiting(&rig, (struct rig_pod){.name = "secret", .gated = true, .namespace = "theirs"});
     rig_gated(&rig, "z");
     (void)rig_later(&rig, 3 * SECOND);
     assert_shown(&rig, 2, "u-z True NoRoom: held: 1 pod ahead for nvidia.com/gpu; position 2");
     assert_null(strstr(rig.shown, "secret"));
     rig_end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_that_waits_shows_its_place_reason_and_start),
-        cmocka_unit_test(another_reason_is_shown_and_the_time_of_its_turn_stays),
-        cmocka_unit_test(its_nomination_ends_it_without_a_patch_more),
-        cmocka_unit_test(a_pod_that_starts_at_once_shows_nothing),
-        cmocka_unit_test(what_an_earlier_leader_wrote_is_ended_and_written_anew),
-        cmocka_unit_test(one_leader_after_another_lets_none_stand),
-        cmocka_unit_test(far_behind_no_pod_gets_one),
-        cmocka_unit_test(pods_of_one_namespace_leave_conditions_to_others),
-        cmocka_unit_test(switched_off_it_is_marked_once),
-        cmocka_unit_test(what_could_not_be_written_is_written_later),
-        cmocka_unit_test(only_so_many_are_written_a_second_and_each_namespace_has_its_turn),
-        cmocka_unit_test(the_sentence_names_no_other_pod),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,10 +4,9 @@
 
 /* ---- nominations and releases ---- */
 
-static void a_pod_that_fits_is_nominated_and_released_there(void **state)
+TEST_THAT(a_pod_that_fits_is_nominated_and_released_there)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 2);
     rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1h"});
     assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
@@ -25,10 +24,9 @@ static void a_pod_that_fits_is_nominated_and_released_there(void **state)
 }
 
 /* Its node is in the ledger alone, and filter knows it from there. */
-static void in_a_small_cluster_no_node_is_written_on_the_pod(void **state)
+TEST_THAT(in_a_small_cluster_no_node_is_written_on_the_pod)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.nominate_from = 2;
     rig.config.queue.hold_s = 5;
@@ -53,10 +51,9 @@ static void in_a_small_cluster_no_node_is_written_on_the_pod(void **state)
 }
 
 /* kube-scheduler tries the node that stands on the pod first. */
-static void a_node_that_stands_on_the_pod_is_replaced_in_a_small_cluster_too(void **state)
+TEST_THAT(a_node_that_stands_on_the_pod_is_replaced_in_a_small_cluster_too)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.nominate_from = 3;
     rig_node(&rig, "n1", 1);
@@ -73,10 +70,9 @@ static void a_node_that_stands_on_the_pod_is_replaced_in_a_small_cluster_too(voi
 }
 
 /* The leader before has opened its gate and has left no node on it. */
-static void a_pod_that_was_released_without_a_node_waits_for_its_turn(void **state)
+TEST_THAT(a_pod_that_was_released_without_a_node_waits_for_its_turn)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.nominate_from = 2;
     rig_node(&rig, "n1", 1);
@@ -95,10 +91,9 @@ static void a_pod_that_was_released_without_a_node_waits_for_its_turn(void **sta
     rig_end(&rig);
 }
 
-static void the_next_is_released_in_the_round_after_an_end(void **state)
+TEST_THAT(the_next_is_released_in_the_round_after_an_end)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_gated(&rig, "a");
     (void)rig_round(&rig);
@@ -122,11 +117,10 @@ static void the_next_is_released_in_the_round_after_an_end(void **state)
     rig_end(&rig);
 }
 
-static void a_pod_bound_elsewhere_counts_as_such(void **state)
+TEST_THAT(a_pod_bound_elsewhere_counts_as_such)
 {
     static struct queue_rig rig;
     struct sl_queue_stats stats;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_node(&rig, "n2", 1);
@@ -143,10 +137,9 @@ static void a_pod_bound_elsewhere_counts_as_such(void **state)
     rig_end(&rig);
 }
 
-static void a_nomination_that_is_not_taken_is_given_back_and_its_owner_told(void **state)
+TEST_THAT(a_nomination_that_is_not_taken_is_given_back_and_its_owner_told)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.hold_s = 5;
     rig_node(&rig, "n1", 1);
@@ -169,11 +162,10 @@ static void a_nomination_that_is_not_taken_is_given_back_and_its_owner_told(void
     rig_end(&rig);
 }
 
-static void a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere(void **state)
+TEST_THAT(a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere)
 {
     static struct queue_rig rig;
     struct sl_queue_stats stats;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_node(&rig, "n2", 1);
@@ -201,10 +193,9 @@ static void a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere(void **st
     rig_end(&rig);
 }
 
-static void a_turn_that_was_not_taken_is_told(void **state)
+TEST_THAT(a_turn_that_was_not_taken_is_told)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.hold_s = 5;
     rig_node(&rig, "n1", 1);
@@ -219,10 +210,9 @@ static void a_turn_that_was_not_taken_is_told(void **state)
     rig_end(&rig);
 }
 
-static void a_pod_without_a_gate_is_woken(void **state)
+TEST_THAT(a_pod_without_a_gate_is_woken)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_put(&rig, (struct rig_pod){.name = "a"});
     (void)rig_round(&rig);
@@ -233,10 +223,9 @@ static void a_pod_without_a_gate_is_woken(void **state)
 
 /* ---- the window ---- */
 
-static void only_so_many_are_released_at_a_time(void **state)
+TEST_THAT(only_so_many_are_released_at_a_time)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.max_releases = 256;
     rig_node(&rig, "n1", 60);
@@ -260,10 +249,9 @@ static void only_so_many_are_released_at_a_time(void **state)
     rig_end(&rig);
 }
 
-static void those_that_are_not_bound_soon_make_room_for_others(void **state)
+TEST_THAT(those_that_are_not_bound_soon_make_room_for_others)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 60);
     for (int i = 0; i < 60; i++) {
         char name[8];
@@ -278,10 +266,9 @@ static void those_that_are_not_bound_soon_make_room_for_others(void **state)
     rig_end(&rig);
 }
 
-static void never_more_are_out_than_configured(void **state)
+TEST_THAT(never_more_are_out_than_configured)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.max_releases = 3;
     rig_node(&rig, "n1", 8);
@@ -301,11 +288,10 @@ static void never_more_are_out_than_configured(void **state)
 
 /* ---- what the server sees ---- */
 
-static void the_list_has_all_in_their_order(void **state)
+TEST_THAT(the_list_has_all_in_their_order)
 {
     static struct queue_rig rig;
     struct sl_queue_list list;
-    (void)state;
     rig_begin_on(&rig, 1);
     for (char name[2] = "a"; name[0] < 'e'; name[0]++) {
         rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .timeout = "1h"});
@@ -331,11 +317,10 @@ static void the_list_has_all_in_their_order(void **state)
     rig_end(&rig);
 }
 
-static void a_pod_that_nobody_has_seen_is_held(void **state)
+TEST_THAT(a_pod_that_nobody_has_seen_is_held)
 {
     static struct queue_rig rig;
     struct sl_queue_status status;
-    (void)state;
     rig_begin(&rig);
     rig_start(&rig);
     (void)rig_round(&rig);
@@ -346,11 +331,10 @@ static void a_pod_that_nobody_has_seen_is_held(void **state)
     rig_end(&rig);
 }
 
-static void metrics_count_waiting_pods_by_resource_and_reason(void **state)
+TEST_THAT(metrics_count_waiting_pods_by_resource_and_reason)
 {
     static struct queue_rig rig;
     struct sl_buf out;
-    (void)state;
     rig_begin_on(&rig, 1);
     for (char name[2] = "a"; name[0] < 'd'; name[0]++) {
         rig_gated(&rig, name);
@@ -399,10 +383,9 @@ static void set_class(struct queue_rig *rig, const char *namespace, const char *
     (void)snprintf(one->class, sizeof(one->class), "%s", class);
 }
 
-static void waits_are_told_by_the_class_of_the_namespace_also_of_a_new_one(void **state)
+TEST_THAT(waits_are_told_by_the_class_of_the_namespace_also_of_a_new_one)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 2);
     rig_start(&rig);
@@ -438,10 +421,9 @@ static void waits_are_told_by_the_class_of_the_namespace_also_of_a_new_one(void 
     rig_end(&rig);
 }
 
-static void every_end_of_a_nomination_counts_once(void **state)
+TEST_THAT(every_end_of_a_nomination_counts_once)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
@@ -462,12 +444,11 @@ static void every_end_of_a_nomination_counts_once(void **state)
     rig_end(&rig);
 }
 
-static void the_state_tells_how_long_the_last_plans_took(void **state)
+TEST_THAT(the_state_tells_how_long_the_last_plans_took)
 {
     static struct queue_rig rig;
     struct sl_buf text;
     struct sl_writer w = {.buf = &text};
-    (void)state;
     rig_begin_on(&rig, 1);
     sl_buf_init(&text, 4096);
     rig.queue.state(rig.queue.context, &w);
@@ -494,10 +475,9 @@ static bool has_row(struct queue_rig *rig, const char *uid)
 }
 
 /* And a nomination of theirs is another's. */
-static void when_the_gate_comes_by_policy_pods_without_it_leave_the_queue(void **state)
+TEST_THAT(when_the_gate_comes_by_policy_pods_without_it_leave_the_queue)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
@@ -520,10 +500,9 @@ static void when_the_gate_comes_by_policy_pods_without_it_leave_the_queue(void *
     rig_end(&rig);
 }
 
-static void pods_of_a_daemon_set_have_no_row_where_its_word_is_taken(void **state)
+TEST_THAT(pods_of_a_daemon_set_have_no_row_where_its_word_is_taken)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig_start(&rig);
     rig_put(&rig, (struct rig_pod){.name = "a"});
@@ -541,10 +520,9 @@ static void pods_of_a_daemon_set_have_no_row_where_its_word_is_taken(void **stat
 }
 
 /* Where the API server puts the gate on, a pod without it is nobody's to hold: but not this one. */
-static void a_gate_that_its_owner_took_off_leaves_the_pod_in_the_queue(void **state)
+TEST_THAT(a_gate_that_its_owner_took_off_leaves_the_pod_in_the_queue)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.gate = SL_QUEUE_GATE_POLICY;
     rig_start(&rig);
@@ -561,10 +539,9 @@ static void a_gate_that_its_owner_took_off_leaves_the_pod_in_the_queue(void **st
 
 /* ---- events ---- */
 
-static void its_owner_is_told_once_that_a_pod_waits(void **state)
+TEST_THAT(its_owner_is_told_once_that_a_pod_waits)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1h"});
     rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "1h"});
@@ -581,11 +558,10 @@ static void its_owner_is_told_once_that_a_pod_waits(void **state)
 }
 
 /* It is told though the pod starts at once, and not again while nothing of it changes. */
-static void what_of_a_pod_cannot_be_read_is_told_once(void **state)
+TEST_THAT(what_of_a_pod_cannot_be_read_is_told_once)
 {
     static struct queue_rig rig;
     struct sl_queue_status status;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
@@ -609,10 +585,9 @@ static void what_of_a_pod_cannot_be_read_is_told_once(void **state)
     rig_end(&rig);
 }
 
-static void of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue(void **state)
+TEST_THAT(of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1", .timeout = "8s"});
@@ -626,11 +601,10 @@ static void of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue(v
     rig_end(&rig);
 }
 
-static void after_a_longer_rest_more_are_told_but_never_all_at_once(void **state)
+TEST_THAT(after_a_longer_rest_more_are_told_but_never_all_at_once)
 {
     struct queue_rig rig;
     char name[NAME_BYTES];
-    (void)state;
     rig_begin_on(&rig, 1);
     for (int i = 0; i < 400; i++) {
         (void)snprintf(name, sizeof(name), "p%03d", i);
@@ -645,10 +619,9 @@ static void after_a_longer_rest_more_are_told_but_never_all_at_once(void **state
     rig_end(&rig);
 }
 
-static void a_pod_over_the_limit_is_told_what_to_change(void **state)
+TEST_THAT(a_pod_over_the_limit_is_told_what_to_change)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.n_limits = 1;
     rig.config.queue.limit[0].max_timeout_us = HOUR;
@@ -664,11 +637,10 @@ static void a_pod_over_the_limit_is_told_what_to_change(void **state)
     rig_end(&rig);
 }
 
-static void of_many_refused_at_once_some_are_told_each_second_until_all_are(void **state)
+TEST_THAT(of_many_refused_at_once_some_are_told_each_second_until_all_are)
 {
     struct queue_rig rig;
     char name[NAME_BYTES];
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.n_limits = 1;
     rig.config.queue.limit[0] = (struct sl_plan_limit){.max_timeout_us = 3600 * SECOND};
@@ -690,10 +662,9 @@ static void of_many_refused_at_once_some_are_told_each_second_until_all_are(void
     rig_end(&rig);
 }
 
-static void what_no_node_could_take_is_told_in_the_words_of_the_explanation(void **state)
+TEST_THAT(what_no_node_could_take_is_told_in_the_words_of_the_explanation)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .gpus = 2});
     (void)rig_round(&rig);
@@ -704,10 +675,9 @@ static void what_no_node_could_take_is_told_in_the_words_of_the_explanation(void
 
 /* ---- with its thread ---- */
 
-static void settled_means_planned(void **state)
+TEST_THAT(settled_means_planned)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 4);
     assert_int_equal(sl_queue_worker_start(rig.worker, NULL), 0);
     for (char name[2] = "a"; name[0] < 'e'; name[0]++) {
@@ -717,41 +687,4 @@ static void settled_means_planned(void **state)
     }
     sl_queue_worker_stop(rig.worker);
     rig_end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_that_fits_is_nominated_and_released_there),
-        cmocka_unit_test(in_a_small_cluster_no_node_is_written_on_the_pod),
-        cmocka_unit_test(a_node_that_stands_on_the_pod_is_replaced_in_a_small_cluster_too),
-        cmocka_unit_test(a_pod_that_was_released_without_a_node_waits_for_its_turn),
-        cmocka_unit_test(the_next_is_released_in_the_round_after_an_end),
-        cmocka_unit_test(a_pod_bound_elsewhere_counts_as_such),
-        cmocka_unit_test(waits_are_told_by_the_class_of_the_namespace_also_of_a_new_one),
-        cmocka_unit_test(every_end_of_a_nomination_counts_once),
-        cmocka_unit_test(the_state_tells_how_long_the_last_plans_took),
-        cmocka_unit_test(a_nomination_that_is_not_taken_is_given_back_and_its_owner_told),
-        cmocka_unit_test(a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere),
-        cmocka_unit_test(a_turn_that_was_not_taken_is_told),
-        cmocka_unit_test(a_pod_without_a_gate_is_woken),
-        cmocka_unit_test(only_so_many_are_released_at_a_time),
-        cmocka_unit_test(those_that_are_not_bound_soon_make_room_for_others),
-        cmocka_unit_test(never_more_are_out_than_configured),
-        cmocka_unit_test(the_list_has_all_in_their_order),
-        cmocka_unit_test(a_pod_that_nobody_has_seen_is_held),
-        cmocka_unit_test(metrics_count_waiting_pods_by_resource_and_reason),
-        cmocka_unit_test(when_the_gate_comes_by_policy_pods_without_it_leave_the_queue),
-        cmocka_unit_test(pods_of_a_daemon_set_have_no_row_where_its_word_is_taken),
-        cmocka_unit_test(a_gate_that_its_owner_took_off_leaves_the_pod_in_the_queue),
-        cmocka_unit_test(its_owner_is_told_once_that_a_pod_waits),
-        cmocka_unit_test(what_of_a_pod_cannot_be_read_is_told_once),
-        cmocka_unit_test(of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue),
-        cmocka_unit_test(after_a_longer_rest_more_are_told_but_never_all_at_once),
-        cmocka_unit_test(a_pod_over_the_limit_is_told_what_to_change),
-        cmocka_unit_test(of_many_refused_at_once_some_are_told_each_second_until_all_are),
-        cmocka_unit_test(what_no_node_could_take_is_told_in_the_words_of_the_explanation),
-        cmocka_unit_test(settled_means_planned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,11 +237,10 @@ static void finish(struct world *world)
     assert_int_equal(rig->worker->outstanding, 0);
 }
 
-static void whatever_fails_a_nomination_is_released_once_and_ends(void **state)
+TEST_THAT(whatever_fails_a_nomination_is_released_once_and_ends)
 {
     static struct queue_rig rig;
     static struct world world;
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         memset(&world, 0, sizeof(world));
         world.rig = &rig;
@@ -264,12 +263,4 @@ static void whatever_fails_a_nomination_is_released_once_and_ends(void **state)
         finish(&world);
         rig_end(&rig);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_fails_a_nomination_is_released_once_and_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

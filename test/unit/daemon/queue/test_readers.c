@@ -56,13 +56,12 @@ static void reload(struct queue_rig *rig, int64_t hours, int64_t units)
     sl_queue_worker_configure(rig->worker, &rig->config);
 }
 
-static void rows_say_after_a_reload_what_they_said_before(void **state)
+TEST_THAT(rows_say_after_a_reload_what_they_said_before)
 {
     static struct queue_rig rig;
     struct sl_queue_list list;
     char before[4096];
     char after[4096];
-    (void)state;
     begin_with_reasons(&rig);
     list_all(&rig, &list, 0);
     (void)texts_of(&list, before, sizeof(before));
@@ -78,13 +77,12 @@ static void rows_say_after_a_reload_what_they_said_before(void **state)
 }
 
 /* AddressSanitizer sees where a row still leads into the planner. */
-static void rows_outlive_the_lease(void **state)
+TEST_THAT(rows_outlive_the_lease)
 {
     static struct queue_rig rig;
     struct sl_queue_list list;
     char before[4096];
     char after[4096];
-    (void)state;
     begin_with_reasons(&rig);
     list_all(&rig, &list, 0);
     (void)texts_of(&list, before, sizeof(before));
@@ -103,13 +101,12 @@ static void rows_outlive_the_lease(void **state)
     rig_end(&rig);
 }
 
-static void invented_names_leave_real_ones_their_rows(void **state)
+TEST_THAT(invented_names_leave_real_ones_their_rows)
 {
     static struct queue_rig rig;
     struct sl_buf page;
     char name[32];
     char resource[64];
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
@@ -133,11 +130,10 @@ static void invented_names_leave_real_ones_their_rows(void **state)
 }
 
 /* Eighty readers of a long queue cost it little more than one. */
-static void readers_share_rows_that_are_made_once(void **state)
+TEST_THAT(readers_share_rows_that_are_made_once)
 {
     static struct queue_rig rig;
     struct sl_queue_list list;
-    (void)state;
     begin_with_reasons(&rig);
     for (unsigned i = 0; i < 80; i++) {
         rig.worker->listed_us = sl_clock_monotonic_us(); /* however slow this machine is */
@@ -193,7 +189,7 @@ static int what_if(struct queue_rig *rig, const char *name, int64_t gpus,
     return result;
 }
 
-static void a_pod_that_is_not_there_changes_nothing(void **state)
+TEST_THAT(a_pod_that_is_not_there_changes_nothing)
 {
     static struct queue_rig rig;
     struct sl_queue_what_if told;
@@ -201,7 +197,6 @@ static void a_pod_that_is_not_there_changes_nothing(void **state)
     struct sl_error err = {.code = SL_ERR_NONE};
     char before[4096];
     char after[4096];
-    (void)state;
     begin_with_reasons(&rig);
     list_all(&rig, &list, 0);
     (void)texts_of(&list, before, sizeof(before));
@@ -224,12 +219,11 @@ static void a_pod_that_is_not_there_changes_nothing(void **state)
     rig_end(&rig);
 }
 
-static void who_does_not_lead_supposes_nothing(void **state)
+TEST_THAT(who_does_not_lead_supposes_nothing)
 {
     static struct queue_rig rig;
     struct sl_queue_what_if told;
     struct sl_error err = {.code = SL_ERR_NONE};
-    (void)state;
     begin_with_reasons(&rig);
     rig.leadership = 0;
     (void)rig_round(&rig);
@@ -276,13 +270,12 @@ static void *read_on(void *context)
 }
 
 /* ThreadSanitizer and AddressSanitizer see what they read that is not theirs. */
-static void readers_and_changes_of_every_kind_do_not_meet(void **state)
+TEST_THAT(readers_and_changes_of_every_kind_do_not_meet)
 {
     static struct queue_rig rig;
     struct reader reader[2];
     _Atomic bool stop = false;
     _Atomic unsigned reads = 0;
-    (void)state;
     begin_with_reasons(&rig);
     for (unsigned i = 0; i < 2; i++) {
         reader[i] = (struct reader){.rig = &rig, .stop = &stop, .reads = &reads};
@@ -299,18 +292,4 @@ static void readers_and_changes_of_every_kind_do_not_meet(void **state)
         assert_int_equal(pthread_join(reader[i].thread, NULL), 0);
     }
     rig_end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_say_after_a_reload_what_they_said_before),
-        cmocka_unit_test(rows_outlive_the_lease),
-        cmocka_unit_test(invented_names_leave_real_ones_their_rows),
-        cmocka_unit_test(readers_share_rows_that_are_made_once),
-        cmocka_unit_test(a_pod_that_is_not_there_changes_nothing),
-        cmocka_unit_test(who_does_not_lead_supposes_nothing),
-        cmocka_unit_test(readers_and_changes_of_every_kind_do_not_meet),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,10 +18,9 @@ static void begin_told(struct queue_rig *rig, struct rig_pod waits)
     assert_non_null(strstr(rig->told, "Waiting: "));
 }
 
-static void when_its_stages_open_its_owner_is_told_what_it_waits_for_now(void **state)
+TEST_THAT(when_its_stages_open_its_owner_is_told_what_it_waits_for_now)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_told(&rig, (struct rig_pod){.name = "a", .gated = true, .after = "pod/x"});
     assert_non_null(strstr(rig.told, "it waits for "));
     sl_planner_set_stage(rig.worker->planner, SL_STR("u-a"), SL_HOLD_NONE, NULL, rig.now_us);
@@ -35,10 +34,9 @@ static void when_its_stages_open_its_owner_is_told_what_it_waits_for_now(void **
     rig_end(&rig);
 }
 
-static void when_its_start_can_be_estimated_at_last_its_owner_is_told(void **state)
+TEST_THAT(when_its_start_can_be_estimated_at_last_its_owner_is_told)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_told(&rig, (struct rig_pod){.name = "a", .gated = true});
     sl_queue_find(rig.worker, SL_STR("u-a"))->told_start_us = 0; /* as if it had not been there */
     (void)rig_later(&rig, 30 * SECOND);
@@ -51,10 +49,9 @@ static void when_its_start_can_be_estimated_at_last_its_owner_is_told(void **sta
     rig_end(&rig);
 }
 
-static void of_what_was_refused_its_owner_is_told_when_it_waits_after_all(void **state)
+TEST_THAT(of_what_was_refused_its_owner_is_told_when_it_waits_after_all)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
@@ -70,10 +67,9 @@ static void of_what_was_refused_its_owner_is_told_when_it_waits_after_all(void *
     rig_end(&rig);
 }
 
-static void nobody_is_told_that_nothing_has_changed(void **state)
+TEST_THAT(nobody_is_told_that_nothing_has_changed)
 {
     static struct queue_rig rig;
-    (void)state;
     begin_told(&rig, (struct rig_pod){.name = "a", .gated = true});
     for (int i = 0; i < 100; i++) {
         (void)rig_later(&rig, 20 * SECOND);
@@ -82,10 +78,9 @@ static void nobody_is_told_that_nothing_has_changed(void **state)
     rig_end(&rig);
 }
 
-static void what_was_not_taken_is_told_again(void **state)
+TEST_THAT(what_was_not_taken_is_told_again)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.n_limits = 1;
     rig.config.queue.limit[0].max_timeout_us = HOUR;
@@ -117,10 +112,9 @@ static void put_many(struct queue_rig *rig, const char *prefix, int n)
     }
 }
 
-static void estimates_that_move_leave_half_of_the_words_to_those_who_had_none(void **state)
+TEST_THAT(estimates_that_move_leave_half_of_the_words_to_those_who_had_none)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
@@ -153,10 +147,9 @@ static unsigned count(const char *text, const char *word)
 
 /* It states two timeouts in turn that cannot be read: others' Events are not to wait for that. */
 /* The queue of one namespace is long, and all of it is ahead of another's pod. */
-static void who_has_few_pods_is_told_among_the_first(void **state)
+TEST_THAT(who_has_few_pods_is_told_among_the_first)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
@@ -177,11 +170,10 @@ static void who_has_few_pods_is_told_among_the_first(void **state)
     rig_end(&rig);
 }
 
-static void what_cannot_be_read_of_a_pod_is_told_once_a_minute(void **state)
+TEST_THAT(what_cannot_be_read_of_a_pod_is_told_once_a_minute)
 {
     static const char *const timeouts[] = {"90min", "2 days"};
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     for (int i = 0; i < 60; i++) {
         rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = timeouts[i % 2]});
@@ -195,11 +187,10 @@ static void what_cannot_be_read_of_a_pod_is_told_once_a_minute(void **state)
     rig_end(&rig);
 }
 
-static void what_cannot_be_read_of_many_is_told_little_by_little(void **state)
+TEST_THAT(what_cannot_be_read_of_many_is_told_little_by_little)
 {
     static struct queue_rig rig;
     char name[16];
-    (void)state;
     rig_begin(&rig);
     rig_start(&rig);
     for (int i = 0; i < 10 * SL_QUEUE_TOLD; i++) {
@@ -217,13 +208,12 @@ static void what_cannot_be_read_of_many_is_told_little_by_little(void **state)
 
 /* Thousands that state the longest timeout: the last would start at the end of time.
  * UndefinedBehaviorSanitizer sees sums that do not stop there. */
-static void a_start_at_the_end_of_time_is_told_as_any_other(void **state)
+TEST_THAT(a_start_at_the_end_of_time_is_told_as_any_other)
 {
     enum { MANY = 4500 };
     static struct queue_rig rig;
     struct sl_queue_list list;
     char name[16];
-    (void)state;
     rig_begin_on(&rig, 1);
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(name, sizeof(name), "p%d", i);
@@ -245,11 +235,10 @@ static void a_start_at_the_end_of_time_is_told_as_any_other(void **state)
 
 /* To say what each node lacks takes as long as a pod's constraints compare, with the plan's lock
  * held: a round says it of a few pods, and later ones of the rest. */
-static void refusals_that_are_dear_to_explain_are_told_little_by_little(void **state)
+TEST_THAT(refusals_that_are_dear_to_explain_are_told_little_by_little)
 {
     static const struct sl_constraints dear = {.weight = UINT16_MAX, .digest = 1};
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     for (unsigned i = 0; i < 4; i++) {
         const char *const names[] = {"n1", "n2", "n3", "n4"};
@@ -272,22 +261,4 @@ static void refusals_that_are_dear_to_explain_are_told_little_by_little(void **s
     }
     assert_int_equal(rig.n_told, 12);
     rig_end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals_that_are_dear_to_explain_are_told_little_by_little),
-        cmocka_unit_test(who_has_few_pods_is_told_among_the_first),
-        cmocka_unit_test(what_cannot_be_read_of_a_pod_is_told_once_a_minute),
-        cmocka_unit_test(a_start_at_the_end_of_time_is_told_as_any_other),
-        cmocka_unit_test(what_cannot_be_read_of_many_is_told_little_by_little),
-        cmocka_unit_test(when_its_stages_open_its_owner_is_told_what_it_waits_for_now),
-        cmocka_unit_test(when_its_start_can_be_estimated_at_last_its_owner_is_told),
-        cmocka_unit_test(of_what_was_refused_its_owner_is_told_when_it_waits_after_all),
-        cmocka_unit_test(what_was_not_taken_is_told_again),
-        cmocka_unit_test(estimates_that_move_leave_half_of_the_words_to_those_who_had_none),
-        cmocka_unit_test(nobody_is_told_that_nothing_has_changed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

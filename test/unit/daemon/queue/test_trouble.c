@@ -5,10 +5,9 @@
 /* ---- how releases end ---- */
 
 /* A short timeout gets a pod its turn: it cannot be taken back once it has. */
-static void the_timeout_that_a_nomination_was_made_by_is_enforced(void **state)
+TEST_THAT(the_timeout_that_a_nomination_was_made_by_is_enforced)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1m"});
     (void)rig_round(&rig);
@@ -21,10 +20,9 @@ static void the_timeout_that_a_nomination_was_made_by_is_enforced(void **state)
     rig_end(&rig);
 }
 
-static void a_release_that_failed_is_tried_again_for_the_same_nomination(void **state)
+TEST_THAT(a_release_that_failed_is_tried_again_for_the_same_nomination)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_gated(&rig, "a");
     (void)rig_round(&rig);
@@ -39,13 +37,11 @@ static void a_release_that_failed_is_tried_again_for_the_same_nomination(void **
     rig_end(&rig);
 }
 
-static void
-a_release_that_the_api_server_refuses_gives_its_devices_to_the_next_at_once(void **state)
+TEST_THAT(a_release_that_the_api_server_refuses_gives_its_devices_to_the_next_at_once)
 {
     static struct queue_rig rig;
     struct sl_queue_stats stats;
     struct sl_queue_status status;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
@@ -76,11 +72,10 @@ a_release_that_the_api_server_refuses_gives_its_devices_to_the_next_at_once(void
     rig_end(&rig);
 }
 
-static void refusals_of_some_pods_keep_nobody_else_waiting(void **state)
+TEST_THAT(refusals_of_some_pods_keep_nobody_else_waiting)
 {
     static struct queue_rig rig;
     char name[4] = "a";
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
@@ -97,11 +92,9 @@ static void refusals_of_some_pods_keep_nobody_else_waiting(void **state)
 }
 
 /* It has no nomination that would expire, and must not be asked for again and again. */
-static void
-a_release_without_a_nomination_that_is_refused_is_made_again_after_a_time_out(void **state)
+TEST_THAT(a_release_without_a_nomination_that_is_refused_is_made_again_after_a_time_out)
 {
     struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.autoscaler_pods = 1;
     rig_node(&rig, "n1", 1);
@@ -122,11 +115,9 @@ a_release_without_a_nomination_that_is_refused_is_made_again_after_a_time_out(vo
     rig_end(&rig);
 }
 
-static void
-a_release_of_unknown_end_is_not_made_again_before_its_nomination_has_expired(void **state)
+TEST_THAT(a_release_of_unknown_end_is_not_made_again_before_its_nomination_has_expired)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.hold_s = 20;
     rig_node(&rig, "n1", 1);
@@ -145,10 +136,9 @@ a_release_of_unknown_end_is_not_made_again_before_its_nomination_has_expired(voi
 }
 
 /* It has no nomination that would expire. */
-static void a_release_without_a_nomination_of_unknown_end_is_made_again(void **state)
+TEST_THAT(a_release_without_a_nomination_of_unknown_end_is_made_again)
 {
     struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.autoscaler_pods = 1;
     rig_node(&rig, "n1", 1);
@@ -169,10 +159,9 @@ static void a_release_without_a_nomination_of_unknown_end_is_made_again(void **s
     rig_end(&rig);
 }
 
-static void a_pod_that_is_gone_gives_its_devices_to_the_next(void **state)
+TEST_THAT(a_pod_that_is_gone_gives_its_devices_to_the_next)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_gated(&rig, "a");
     (void)rig_round(&rig);
@@ -184,11 +173,10 @@ static void a_pod_that_is_gone_gives_its_devices_to_the_next(void **state)
     rig_end(&rig);
 }
 
-static void after_failures_in_a_row_no_further_nominations_are_made_for_a_while(void **state)
+TEST_THAT(after_failures_in_a_row_no_further_nominations_are_made_for_a_while)
 {
     static struct queue_rig rig;
     char name[4] = "a";
-    (void)state;
     rig_begin_on(&rig, 8);
     for (unsigned i = 0; i < 3; i++, name[0]++) {
         rig_gated(&rig, name);
@@ -207,11 +195,10 @@ static void after_failures_in_a_row_no_further_nominations_are_made_for_a_while(
 }
 
 /* As of pods that are too large for the API server's store. */
-static void failures_of_one_namespace_keep_no_other_waiting(void **state)
+TEST_THAT(failures_of_one_namespace_keep_no_other_waiting)
 {
     static struct queue_rig rig;
     char name[4] = "a";
-    (void)state;
     rig_begin_on(&rig, 8);
     for (unsigned i = 0; i < 5; i++, name[0]++) {
         rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .namespace = "large"});
@@ -237,11 +224,9 @@ static void failures_of_one_namespace_keep_no_other_waiting(void **state)
 }
 
 /* Its node was taken by others while its gate was being opened, and another has room. */
-static void
-a_pod_that_is_nominated_anew_while_a_release_is_under_way_is_released_after_it(void **state)
+TEST_THAT(a_pod_that_is_nominated_anew_while_a_release_is_under_way_is_released_after_it)
 {
     struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_gated(&rig, "a");
     rig_round(&rig);
@@ -265,11 +250,9 @@ a_pod_that_is_nominated_anew_while_a_release_is_under_way_is_released_after_it(v
 }
 
 /* kube-scheduler counts a nomination against others, behind a gate too. */
-static void
-a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait(void **state)
+TEST_THAT(a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait)
 {
     struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig.config.queue.order = SL_ORDER_SJF;
     rig_node(&rig, "n1", 1);
@@ -289,10 +272,9 @@ a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait(v
 }
 
 /* The watch may tell of the withdrawal after the next nomination. */
-static void a_nomination_that_was_taken_back_is_made_again_with_the_next_nomination(void **state)
+TEST_THAT(a_nomination_that_was_taken_back_is_made_again_with_the_next_nomination)
 {
     struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_gated(&rig, "a");
     rig_round(&rig);
@@ -328,10 +310,9 @@ static void assert_tried(struct queue_rig *rig, const char *uid, const char *exp
     assert_string_equal(text, expected);
 }
 
-static void what_became_of_a_pods_turns_is_remembered(void **state)
+TEST_THAT(what_became_of_a_pods_turns_is_remembered)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_gated(&rig, "a");
     (void)rig_round(&rig);
@@ -355,10 +336,9 @@ static void what_became_of_a_pods_turns_is_remembered(void **state)
     rig_end(&rig);
 }
 
-static void of_many_turns_the_last_are_remembered(void **state)
+TEST_THAT(of_many_turns_the_last_are_remembered)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_gated(&rig, "a");
     (void)rig_round(&rig);
@@ -399,10 +379,9 @@ static uint64_t expiries_of(struct queue_rig *rig)
     return stats.plan.expiries;
 }
 
-static void turns_are_kept_while_kube_scheduler_is_away(void **state)
+TEST_THAT(turns_are_kept_while_kube_scheduler_is_away)
 {
     static struct queue_rig rig;
-    (void)state;
     given_a_turn(&rig);
     for (int i = 0; i < 100; i++) {
         (void)rig_later(&rig, SECOND);
@@ -420,10 +399,9 @@ static void turns_are_kept_while_kube_scheduler_is_away(void **state)
     rig_end(&rig);
 }
 
-static void a_turn_of_who_was_asked_about_expires_in_time(void **state)
+TEST_THAT(a_turn_of_who_was_asked_about_expires_in_time)
 {
     static struct queue_rig rig;
-    (void)state;
     given_a_turn(&rig);
     rig.queue.heard(rig.queue.context, SL_STR("u-a"));
     (void)rig_later(&rig, SECOND);
@@ -435,10 +413,9 @@ static void a_turn_of_who_was_asked_about_expires_in_time(void **state)
     rig_end(&rig);
 }
 
-static void a_turn_of_who_cannot_be_placed_expires_in_time(void **state)
+TEST_THAT(a_turn_of_who_cannot_be_placed_expires_in_time)
 {
     static struct queue_rig rig;
-    (void)state;
     given_a_turn(&rig);
     rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1", .tried = true});
     (void)rig_later(&rig, SECOND);
@@ -451,10 +428,9 @@ static void a_turn_of_who_cannot_be_placed_expires_in_time(void **state)
 }
 
 /* What is asked before the turn has come says nothing of the turn. */
-static void words_before_the_turn_do_not_count_for_it(void **state)
+TEST_THAT(words_before_the_turn_do_not_count_for_it)
 {
     static struct queue_rig rig;
-    (void)state;
     given_a_turn(&rig);
     rig.queue.heard(rig.queue.context,
                     SL_STR("u-b")); /* kube-scheduler tried it, and was refused */
@@ -469,10 +445,9 @@ static void words_before_the_turn_do_not_count_for_it(void **state)
     rig_end(&rig);
 }
 
-static void a_release_that_fails_at_once_is_no_harm(void **state)
+TEST_THAT(a_release_that_fails_at_once_is_no_harm)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig.refuses = true;
     rig_gated(&rig, "a");
@@ -486,11 +461,10 @@ static void a_release_that_fails_at_once_is_no_harm(void **state)
 
 /* ---- leaderships ---- */
 
-static void who_does_not_lead_plans_nothing(void **state)
+TEST_THAT(who_does_not_lead_plans_nothing)
 {
     static struct queue_rig rig;
     struct sl_queue_stats stats;
-    (void)state;
     rig_begin(&rig);
     rig.leadership = 0;
     rig_node(&rig, "n1", 1);
@@ -503,12 +477,11 @@ static void who_does_not_lead_plans_nothing(void **state)
     rig_end(&rig);
 }
 
-static void who_does_not_plan_says_so_instead_of_showing_an_empty_queue(void **state)
+TEST_THAT(who_does_not_plan_says_so_instead_of_showing_an_empty_queue)
 {
     static struct queue_rig rig;
     struct sl_queue_list list;
     struct sl_error err = {.code = SL_ERR_NONE};
-    (void)state;
     rig_begin(&rig);
     rig.leadership = 0;
     rig_node(&rig, "n1", 1);
@@ -530,10 +503,9 @@ static void who_does_not_plan_says_so_instead_of_showing_an_empty_queue(void **s
     rig_end(&rig);
 }
 
-static void the_end_of_a_term_drops_all_nominations_and_a_new_one_plans_anew(void **state)
+TEST_THAT(the_end_of_a_term_drops_all_nominations_and_a_new_one_plans_anew)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_gated(&rig, "a");
     (void)rig_round(&rig);
@@ -551,10 +523,9 @@ static void the_end_of_a_term_drops_all_nominations_and_a_new_one_plans_anew(voi
     rig_end(&rig);
 }
 
-static void a_new_leader_gives_those_released_before_it_their_nodes_first(void **state)
+TEST_THAT(a_new_leader_gives_those_released_before_it_their_nodes_first)
 {
     static struct queue_rig rig;
-    (void)state;
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_node(&rig, "n2", 1);
@@ -575,12 +546,11 @@ static void a_new_leader_gives_those_released_before_it_their_nodes_first(void *
 
 /* ---- mail ---- */
 
-static void who_changes_a_pod_all_the_time_fills_no_box(void **state)
+TEST_THAT(who_changes_a_pod_all_the_time_fills_no_box)
 {
     static const char *const timeouts[] = {"1h", "2h", "3h"};
     static struct queue_rig rig;
     struct sl_queue_list list;
-    (void)state;
     rig_begin_on(&rig, 1);
     rig_gated(&rig, "a");
     (void)rig_round(&rig);
@@ -601,11 +571,10 @@ static void who_changes_a_pod_all_the_time_fills_no_box(void **state)
     rig_end(&rig);
 }
 
-static void what_was_lost_on_the_way_is_read_again(void **state)
+TEST_THAT(what_was_lost_on_the_way_is_read_again)
 {
     static struct queue_rig rig;
     struct sl_queue_stats stats;
-    (void)state;
     rig_begin_on(&rig, 8);
     rig_gated(&rig, "a");
     rig_gated(&rig, "b");
@@ -621,42 +590,4 @@ static void what_was_lost_on_the_way_is_read_again(void **state)
     assert_int_equal(rig_state(&rig, "c"), SL_QUEUE_NOMINATED);
     assert_int_equal(rig.n_released, 3);
     rig_end(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_timeout_that_a_nomination_was_made_by_is_enforced),
-        cmocka_unit_test(a_release_that_failed_is_tried_again_for_the_same_nomination),
-        cmocka_unit_test(
-            a_release_that_the_api_server_refuses_gives_its_devices_to_the_next_at_once),
-        cmocka_unit_test(refusals_of_some_pods_keep_nobody_else_waiting),
-        cmocka_unit_test(
-            a_release_without_a_nomination_that_is_refused_is_made_again_after_a_time_out),
-        cmocka_unit_test(
-            a_release_of_unknown_end_is_not_made_again_before_its_nomination_has_expired),
-        cmocka_unit_test(a_release_without_a_nomination_of_unknown_end_is_made_again),
-        cmocka_unit_test(a_pod_that_is_gone_gives_its_devices_to_the_next),
-        cmocka_unit_test(after_failures_in_a_row_no_further_nominations_are_made_for_a_while),
-        cmocka_unit_test(failures_of_one_namespace_keep_no_other_waiting),
-        cmocka_unit_test(
-            a_pod_that_is_nominated_anew_while_a_release_is_under_way_is_released_after_it),
-        cmocka_unit_test(
-            a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait),
-        cmocka_unit_test(a_nomination_that_was_taken_back_is_made_again_with_the_next_nomination),
-        cmocka_unit_test(what_became_of_a_pods_turns_is_remembered),
-        cmocka_unit_test(of_many_turns_the_last_are_remembered),
-        cmocka_unit_test(turns_are_kept_while_kube_scheduler_is_away),
-        cmocka_unit_test(a_turn_of_who_was_asked_about_expires_in_time),
-        cmocka_unit_test(a_turn_of_who_cannot_be_placed_expires_in_time),
-        cmocka_unit_test(words_before_the_turn_do_not_count_for_it),
-        cmocka_unit_test(a_release_that_fails_at_once_is_no_harm),
-        cmocka_unit_test(who_does_not_lead_plans_nothing),
-        cmocka_unit_test(who_does_not_plan_says_so_instead_of_showing_an_empty_queue),
-        cmocka_unit_test(the_end_of_a_term_drops_all_nominations_and_a_new_one_plans_anew),
-        cmocka_unit_test(a_new_leader_gives_those_released_before_it_their_nodes_first),
-        cmocka_unit_test(who_changes_a_pod_all_the_time_fills_no_box),
-        cmocka_unit_test(what_was_lost_on_the_way_is_read_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,10 +140,9 @@ static void answer(struct scene *scene, const char *path, const char *body)
     fake_api_add(scene->rig.api, (struct fake_answer){.method = "GET", .path = path, .body = body});
 }
 
-static void what_is_there_is_read_when_somebody_waits_for_it(void **state)
+TEST_THAT(what_is_there_is_read_when_somebody_waits_for_it)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     answer(&scene, "/api/v1/namespaces/n/pods?fieldSelector=metadata.name=one",
            PODS(POD("one", "Succeeded")));
@@ -164,12 +163,11 @@ static void what_is_there_is_read_when_somebody_waits_for_it(void **state)
     end(&scene);
 }
 
-static void jobs_are_told_by_their_watch(void **state)
+TEST_THAT(jobs_are_told_by_their_watch)
 {
     struct scene scene;
     const struct sl_job_facts failed = {
         .namespace = SL_STR("n"), .name = SL_STR("j"), .uid = SL_STR("u"), .failed = true};
-    (void)state;
     begin(&scene);
     answer(&scene, "/apis/batch/v1/namespaces/n/jobs?", JOBS(""));
     wait_for(&scene, "w", "job/j");
@@ -187,10 +185,9 @@ static void jobs_are_told_by_their_watch(void **state)
 }
 
 /* What the watch has told while the answer was on its way is newer than the answer. */
-static void a_watch_is_ahead_of_a_reading(void **state)
+TEST_THAT(a_watch_is_ahead_of_a_reading)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     fake_api_add(
         scene.rig.api,
@@ -208,10 +205,9 @@ static void a_watch_is_ahead_of_a_reading(void **state)
     end(&scene);
 }
 
-static void a_refusal_is_tried_again_after_a_pause(void **state)
+TEST_THAT(a_refusal_is_tried_again_after_a_pause)
 {
     struct scene scene;
-    (void)state;
     begin(&scene);
     sl_log_configure(SL_LOG_ERROR, false);
     fake_api_add(scene.rig.api, (struct fake_answer){.status = 403, .times = 1});
@@ -223,11 +219,10 @@ static void a_refusal_is_tried_again_after_a_pause(void **state)
     end(&scene);
 }
 
-static void what_it_does_is_counted(void **state)
+TEST_THAT(what_it_does_is_counted)
 {
     struct scene scene;
     struct sl_buf out;
-    (void)state;
     begin(&scene);
     answer(&scene, "/api/v1/namespaces/n/pods?", PODS(POD("one", "Running")));
     wait_for(&scene, "w", "one");
@@ -241,16 +236,4 @@ static void what_it_does_is_counted(void **state)
     assert_non_null(strstr(out.data, "sliced_stages_reads_total 1\n"));
     sl_buf_free(&out);
     end(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_there_is_read_when_somebody_waits_for_it),
-        cmocka_unit_test(jobs_are_told_by_their_watch),
-        cmocka_unit_test(a_watch_is_ahead_of_a_reading),
-        cmocka_unit_test(a_refusal_is_tried_again_after_a_pause),
-        cmocka_unit_test(what_it_does_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

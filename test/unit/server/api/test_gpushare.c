@@ -53,32 +53,19 @@ static void answers(void (*handler)(struct sl_request *request), const char *nod
     sl_store_free(store);
 }
 
-static void it_lists_the_nodes_that_share_memory_with_their_gpus_and_pods(void **state)
+TEST_THAT(it_lists_the_nodes_that_share_memory_with_their_gpus_and_pods)
 {
-    (void)state;
     answers(sl_gpushare_inspect, "", "{\"nodes\":[" NODE_A "," NODE_C "]}\n");
 }
 
-static void it_shows_one_node_in_the_same_list(void **state)
+TEST_THAT(it_shows_one_node_in_the_same_list)
 {
-    (void)state;
     answers(sl_gpushare_inspect_node, "a", "{\"nodes\":[" NODE_A "]}\n");
 }
 
-static void a_node_without_it_is_an_error_in_words_and_no_crash(void **state)
+TEST_THAT(a_node_without_it_is_an_error_in_words_and_no_crash)
 {
-    (void)state;
     answers(sl_gpushare_inspect_node, "b",
             "{\"nodes\":[],\"error\":\"node b does not offer aliyun.com/gpu-mem\"}\n");
     answers(sl_gpushare_inspect_node, "x", "{\"nodes\":[],\"error\":\"node x is not known\"}\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_lists_the_nodes_that_share_memory_with_their_gpus_and_pods),
-        cmocka_unit_test(it_shows_one_node_in_the_same_list),
-        cmocka_unit_test(a_node_without_it_is_an_error_in_words_and_no_crash),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,9 +43,8 @@ static void assert_says(struct cluster cluster, enum sl_error_code code, unsigne
     sl_store_free(store);
 }
 
-static void a_standby_says_who_leads(void **state)
+TEST_THAT(a_standby_says_who_leads)
 {
-    (void)state;
     assert_says((struct cluster){"another replica leads", "sliced-1_ab"}, SL_ERR_CONFLICT, 503,
                 "no queue is kept here now: another replica leads, sliced-1_ab");
     assert_says((struct cluster){"no replica leads, it tries to take the lease", ""},
@@ -53,26 +52,14 @@ static void a_standby_says_who_leads(void **state)
                 "no queue is kept here now: no replica leads, it tries to take the lease");
 }
 
-static void a_leader_without_a_plan_says_that_it_makes_the_first(void **state)
+TEST_THAT(a_leader_without_a_plan_says_that_it_makes_the_first)
 {
-    (void)state;
     assert_says((struct cluster){NULL, ""}, SL_ERR_CONFLICT, 503,
                 "no queue is kept here now: the first plan is being made");
 }
 
-static void other_failures_stay_what_they_are(void **state)
+TEST_THAT(other_failures_stay_what_they_are)
 {
-    (void)state;
     assert_says((struct cluster){NULL, ""}, SL_ERR_NOMEM, 503, "no");
     assert_says((struct cluster){NULL, ""}, SL_ERR_INTERNAL, 500, "no");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_standby_says_who_leads),
-        cmocka_unit_test(a_leader_without_a_plan_says_that_it_makes_the_first),
-        cmocka_unit_test(other_failures_stay_what_they_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

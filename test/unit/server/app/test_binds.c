@@ -283,9 +283,10 @@ static size_t reserved(const struct rig *rig)
 
 /* ---- */
 
-static void the_reply_comes_when_the_binding_has_ended(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(const struct rig *rig, the_reply_comes_when_the_binding_has_ended)
 {
-    const struct rig *rig = *state;
     int fd = ask_bind(rig, "p", "n1");
     struct given *given = wait_given(0);
     assert_string_equal(given->pod, "p");
@@ -301,9 +302,8 @@ static void the_reply_comes_when_the_binding_has_ended(void **state)
     assert_int_equal(count_given(), 1);
 }
 
-static void a_binding_that_surely_failed_gives_its_devices_back(void **state)
+TEST_ON(const struct rig *rig, a_binding_that_surely_failed_gives_its_devices_back)
 {
-    const struct rig *rig = *state;
     int fd = ask_bind(rig, "q", "n1");
     end(wait_given(0), SL_BIND_END_FAILED, "the pod is gone");
     assert_reply(fd, "{\"Error\":\"the pod is gone\"}");
@@ -314,9 +314,8 @@ static void a_binding_that_surely_failed_gives_its_devices_back(void **state)
     assert_reply(fd, "{\"Error\":\"\"}");
 }
 
-static void an_unknown_outcome_keeps_the_reservation_and_the_next_bind_finds_out(void **state)
+TEST_ON(const struct rig *rig, an_unknown_outcome_keeps_the_reservation_and_the_next_bind_finds_out)
 {
-    const struct rig *rig = *state;
     int fd = ask_bind(rig, "p", "n1");
     struct given *first = wait_given(0);
     end(first, SL_BIND_END_UNKNOWN, "no answer in time");
@@ -336,7 +335,7 @@ static void an_unknown_outcome_keeps_the_reservation_and_the_next_bind_finds_out
 }
 
 /* Its devices were chosen before the other replica led and may be somebody else's by now. */
-static void an_unknown_outcome_of_an_earlier_term_is_looked_up_and_not_sent_again(void **state)
+TEST_THAT(an_unknown_outcome_of_an_earlier_term_is_looked_up_and_not_sent_again)
 {
     const struct rig *rig = *state;
     int fd = ask_bind(rig, "p", "n1");
@@ -359,9 +358,8 @@ static void an_unknown_outcome_of_an_earlier_term_is_looked_up_and_not_sent_agai
     assert_reply(fd, "{\"Error\":\"\"}");
 }
 
-static void a_second_bind_waits_for_the_first_and_gets_its_outcome(void **state)
+TEST_ON(const struct rig *rig, a_second_bind_waits_for_the_first_and_gets_its_outcome)
 {
-    const struct rig *rig = *state;
     static const enum sl_bind_end ends[] = {SL_BIND_END_FAILED, SL_BIND_END_UNKNOWN,
                                             SL_BIND_END_BOUND};
     /* after an unknown outcome the first of three finds a reservation too */
@@ -387,9 +385,8 @@ static void a_second_bind_waits_for_the_first_and_gets_its_outcome(void **state)
 }
 
 /* As on an embedded cluster. */
-static void who_waits_is_answered_by_a_binding_that_ends_at_once(void **state)
+TEST_ON(const struct rig *rig, who_waits_is_answered_by_a_binding_that_ends_at_once)
 {
-    const struct rig *rig = *state;
     g.at_once = rig->app;
     int first = ask_bind(rig, "p", "n1");
     (void)wait_given(0);
@@ -399,9 +396,8 @@ static void who_waits_is_answered_by_a_binding_that_ends_at_once(void **state)
     assert_int_equal(count_given(), 1);
 }
 
-static void a_client_that_went_away_changes_nothing_of_the_outcome(void **state)
+TEST_ON(const struct rig *rig, a_client_that_went_away_changes_nothing_of_the_outcome)
 {
-    const struct rig *rig = *state;
     int fd = ask_bind(rig, "p", "n1");
     struct given *given = wait_given(0);
     (void)close(fd);
@@ -411,9 +407,8 @@ static void a_client_that_went_away_changes_nothing_of_the_outcome(void **state)
     assert_reply(ask_bind(rig, "p", "n1"), "{\"Error\":\"\"}");
 }
 
-static void while_it_is_bound_filter_offers_its_node_alone(void **state)
+TEST_ON(const struct rig *rig, while_it_is_bound_filter_offers_its_node_alone)
 {
-    const struct rig *rig = *state;
     const char *body = "{\"Pod\":{\"metadata\":{\"name\":\"q\",\"uid\":\"u-q\"},\"spec\":{"
                        "\"containers\":[{\"resources\":{\"limits\":{\"" MIG "\":\"2\"}}}]}},"
                        "\"NodeNames\":[\"n0\",\"n1\",\"n2\"]}";
@@ -434,9 +429,8 @@ static void *drain(void *context)
     return sl_app_drain(rig->app) ? context : NULL;
 }
 
-static void draining_waits_for_bindings(void **state)
+TEST_ON(struct rig *rig, draining_waits_for_bindings)
 {
-    struct rig *rig = *state;
     pthread_t thread;
     void *result = NULL;
     int fd = ask_bind(rig, "p", "n1");
@@ -452,7 +446,7 @@ static void draining_waits_for_bindings(void **state)
     assert_reply(fd, "{\"Error\":\"\"}");
 }
 
-static void stopping_leaves_nobody_waiting_and_the_ledger_still_learns_the_outcome(void **state)
+TEST_THAT(stopping_leaves_nobody_waiting_and_the_ledger_still_learns_the_outcome)
 {
     const struct rig *rig = *state;
     int fd = ask_bind(rig, "p", "n1");
@@ -468,9 +462,8 @@ static void stopping_leaves_nobody_waiting_and_the_ledger_still_learns_the_outco
     assert_int_equal(reserved(rig), 1);
 }
 
-static void what_is_unknown_for_long_is_looked_at(void **state)
+TEST_ON(const struct rig *rig, what_is_unknown_for_long_is_looked_at)
 {
-    const struct rig *rig = *state;
     char node[64] = "";
     int fd = ask_bind(rig, "p", "n1");
     end(wait_given(0), SL_BIND_END_UNKNOWN, "?");
@@ -502,9 +495,8 @@ static void what_is_unknown_for_long_is_looked_at(void **state)
 
 /* ---- the scheduler is ahead of our watch ---- */
 
-static void a_pod_that_is_not_known_is_looked_for_and_bound(void **state)
+TEST_ON(const struct rig *rig, a_pod_that_is_not_known_is_looked_for_and_bound)
 {
-    const struct rig *rig = *state;
     int fd = ask_bind(rig, "x", "n1");
     wait_fetch();
     assert_string_equal(g.looked_for, "default/x/u-x");
@@ -518,9 +510,8 @@ static void a_pod_that_is_not_known_is_looked_for_and_bound(void **state)
     assert_int_equal(atomic_load(&rig->app->metrics.binds[SL_BIND_RESERVED]), 1);
 }
 
-static void a_pod_that_was_made_anew_is_looked_for_too(void **state)
+TEST_ON(const struct rig *rig, a_pod_that_was_made_anew_is_looked_for_too)
 {
-    const struct rig *rig = *state;
     rig_load(rig->store, RIG_POD("x", "u-old", MIG, "1"));
     int fd = ask_bind(rig, "x", "n1");
     wait_fetch();
@@ -530,9 +521,8 @@ static void a_pod_that_was_made_anew_is_looked_for_too(void **state)
     assert_reply(fd, "{\"Error\":\"\"}");
 }
 
-static void a_pod_that_is_not_there_either_is_refused_after_one_look(void **state)
+TEST_ON(const struct rig *rig, a_pod_that_is_not_there_either_is_refused_after_one_look)
 {
-    const struct rig *rig = *state;
     int fd = ask_bind(rig, "x", "n1");
     wait_fetch();
     g.fetched(g.fetch);
@@ -542,9 +532,8 @@ static void a_pod_that_is_not_there_either_is_refused_after_one_look(void **stat
     assert_int_equal(atomic_load(&rig->app->metrics.binds[SL_BIND_UNKNOWN_POD]), 1);
 }
 
-static void who_leads_no_more_after_the_look_binds_nothing(void **state)
+TEST_ON(const struct rig *rig, who_leads_no_more_after_the_look_binds_nothing)
 {
-    const struct rig *rig = *state;
     int fd = ask_bind(rig, "x", "n1");
     wait_fetch();
     rig_load(rig->store, RIG_POD("x", "u-x", MIG, "1"));
@@ -555,9 +544,8 @@ static void who_leads_no_more_after_the_look_binds_nothing(void **state)
     assert_int_equal(reserved(rig), 0);
 }
 
-static void stopping_does_not_wait_for_a_look(void **state)
+TEST_ON(const struct rig *rig, stopping_does_not_wait_for_a_look)
 {
-    const struct rig *rig = *state;
     int fd = ask_bind(rig, "x", "n1");
     wait_fetch();
     sl_app_stop(rig->app);
@@ -566,9 +554,8 @@ static void stopping_does_not_wait_for_a_look(void **state)
 }
 
 /* Else a scheduler would ask a replica that has lost the lease for as long as it lives. */
-static void a_verb_that_cannot_be_served_ends_the_connection(void **state)
+TEST_ON(const struct rig *rig, a_verb_that_cannot_be_served_ends_the_connection)
 {
-    const struct rig *rig = *state;
     g.keep = true;
     g.missing = "another replica leads";
     /* reply() reads to the end of the connection, which the client has not asked for */
@@ -581,9 +568,8 @@ static void a_verb_that_cannot_be_served_ends_the_connection(void **state)
                  "another replica leads");
 }
 
-static void what_is_missing_is_told_by_verbs_and_readiness(void **state)
+TEST_ON(const struct rig *rig, what_is_missing_is_told_by_verbs_and_readiness)
 {
-    const struct rig *rig = *state;
     g.missing = "another replica leads";
     assert_reply(ask(rig, "/readyz", ""), "not ready: another replica leads");
     assert_reply(ask_bind(rig, "p", "n1"), "sliced is not ready: another replica leads");
@@ -598,40 +584,11 @@ static void what_is_missing_is_told_by_verbs_and_readiness(void **state)
     assert_reply(ask(rig, "/readyz", ""), "ok");
 }
 
-static void a_standby_tells_whether_it_could_take_over(void **state)
+TEST_ON(const struct rig *rig, a_standby_tells_whether_it_could_take_over)
 {
-    const struct rig *rig = *state;
     g.missing = "another replica leads";
     assert_reply(ask(rig, "/syncz", ""), "ok");
     g.unsynced = "waiting for the list of nodes";
     assert_reply(ask(rig, "/syncz", ""), "not ready: waiting for the list of nodes");
     g.unsynced = NULL;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_reply_comes_when_the_binding_has_ended),
-        TEST(a_binding_that_surely_failed_gives_its_devices_back),
-        TEST(an_unknown_outcome_keeps_the_reservation_and_the_next_bind_finds_out),
-        TEST(an_unknown_outcome_of_an_earlier_term_is_looked_up_and_not_sent_again),
-        TEST(a_second_bind_waits_for_the_first_and_gets_its_outcome),
-        TEST(who_waits_is_answered_by_a_binding_that_ends_at_once),
-        TEST(a_client_that_went_away_changes_nothing_of_the_outcome),
-        TEST(while_it_is_bound_filter_offers_its_node_alone),
-        TEST(draining_waits_for_bindings),
-        TEST(stopping_leaves_nobody_waiting_and_the_ledger_still_learns_the_outcome),
-        TEST(what_is_unknown_for_long_is_looked_at),
-        TEST(what_is_missing_is_told_by_verbs_and_readiness),
-        TEST(a_standby_tells_whether_it_could_take_over),
-        TEST(a_pod_that_is_not_known_is_looked_for_and_bound),
-        TEST(a_pod_that_was_made_anew_is_looked_for_too),
-        TEST(a_pod_that_is_not_there_either_is_refused_after_one_look),
-        TEST(who_leads_no_more_after_the_look_binds_nothing),
-        TEST(stopping_does_not_wait_for_a_look),
-        TEST(a_verb_that_cannot_be_served_ends_the_connection),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

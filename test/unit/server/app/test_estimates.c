@@ -126,10 +126,9 @@ static void assert_order(struct scene *scene, const unsigned *order, unsigned n)
     }
 }
 
-static void who_asks_on_and_on_waits_behind_the_others(void **state)
+TEST_THAT(who_asks_on_and_on_waits_behind_the_others)
 {
     static struct scene scene;
-    (void)state;
     begin(&scene);
     assert_int_equal(ask(&scene, 1), SL_ERR_NONE);
     wait_until(&g.n_asked, 1); /* under way */
@@ -150,10 +149,9 @@ static void who_asks_on_and_on_waits_behind_the_others(void **state)
 }
 
 /* It would be an hour's wait, for what another asked or others have in the queue. */
-static void a_dear_estimate_takes_no_turn_from_others(void **state)
+TEST_THAT(a_dear_estimate_takes_no_turn_from_others)
 {
     static struct scene scene;
-    (void)state;
     begin(&scene);
     g.spent_us = SL_HOUR_US;
     gate_open();
@@ -165,10 +163,9 @@ static void a_dear_estimate_takes_no_turn_from_others(void **state)
     end(&scene);
 }
 
-static void the_line_is_bounded(void **state)
+TEST_THAT(the_line_is_bounded)
 {
     static struct scene scene;
-    (void)state;
     begin(&scene);
     assert_int_equal(ask(&scene, 1), SL_ERR_NONE);
     wait_until(&g.n_asked, 1);
@@ -182,10 +179,9 @@ static void the_line_is_bounded(void **state)
     end(&scene);
 }
 
-static void nobody_waits_for_ever(void **state)
+TEST_THAT(nobody_waits_for_ever)
 {
     static struct scene scene;
-    (void)state;
     begin(&scene);
     scene.estimates.rest_ns = SL_MINUTE_NS * 60;
     gate_open();
@@ -200,10 +196,9 @@ static void nobody_waits_for_ever(void **state)
     end(&scene);
 }
 
-static void the_end_answers_all_that_wait(void **state)
+TEST_THAT(the_end_answers_all_that_wait)
 {
     static struct scene scene;
-    (void)state;
     begin(&scene);
     assert_int_equal(ask(&scene, 1), SL_ERR_NONE);
     wait_until(&g.n_asked, 1);
@@ -222,9 +217,8 @@ static uint64_t who(const char *user)
     return sl_estimate_who(sl_str_of(user));
 }
 
-static void service_accounts_of_a_namespace_are_one(void **state)
+TEST_THAT(service_accounts_of_a_namespace_are_one)
 {
-    (void)state;
     assert_int_equal(who("system:serviceaccount:a:x"), who("system:serviceaccount:a:y"));
     assert_int_not_equal(who("system:serviceaccount:a:x"), who("system:serviceaccount:b:x"));
     assert_int_not_equal(who("system:serviceaccount:a:x"), who("system:serviceaccount:aa:x"));
@@ -233,17 +227,4 @@ static void service_accounts_of_a_namespace_are_one(void **state)
     assert_int_not_equal(who("a"), who("system:serviceaccount:a:x"));
     assert_int_equal(who(""), 0);
     assert_int_equal(who("system:serviceaccount:"), who("system:serviceaccount:"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_asks_on_and_on_waits_behind_the_others),
-        cmocka_unit_test(a_dear_estimate_takes_no_turn_from_others),
-        cmocka_unit_test(the_line_is_bounded),
-        cmocka_unit_test(nobody_waits_for_ever),
-        cmocka_unit_test(the_end_answers_all_that_wait),
-        cmocka_unit_test(service_accounts_of_a_namespace_are_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,29 +53,25 @@ static bool fits(const char *yaml, const char *node, const char *victim, int64_t
     return result;
 }
 
-static void granted_victim_counts_as_gone(void **state)
+TEST_THAT(granted_victim_counts_as_gone)
 {
-    (void)state;
     assert_true(fits(full, "n1", "low-1", second_ns));
 }
 
-static void others_on_the_node_count(void **state)
+TEST_THAT(others_on_the_node_count)
 {
-    (void)state;
     assert_false(fits(full, "n1", "stranger", second_ns));
     assert_false(fits(full, "n2", "low-1", second_ns));
 }
 
-static void victim_that_does_not_go_counts_again_after_seconds(void **state)
+TEST_THAT(victim_that_does_not_go_counts_again_after_seconds)
 {
-    (void)state;
     assert_false(fits(full, "n1", "low-2", 60 * second_ns));
     assert_true(fits(full_and_going, "n1", "low-2", 60 * second_ns));
 }
 
-static void grant_is_for_its_preemptor_and_is_forgotten(void **state)
+TEST_THAT(grant_is_for_its_preemptor_and_is_forgotten)
 {
-    (void)state;
     struct sl_grants grants;
     sl_grants_init(&grants);
     sl_grants_put(&grants, grant_of("vip", "n1", "a"));
@@ -89,9 +85,8 @@ static void grant_is_for_its_preemptor_and_is_forgotten(void **state)
     sl_grants_free(&grants);
 }
 
-static void oldest_preemptor_makes_room(void **state)
+TEST_THAT(oldest_preemptor_makes_room)
 {
-    (void)state;
     struct sl_grants grants;
     char name[16];
     sl_grants_init(&grants);
@@ -104,16 +99,4 @@ static void oldest_preemptor_makes_room(void **state)
     assert_non_null(grant);
     sl_grant_unref(grant);
     sl_grants_free(&grants);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(granted_victim_counts_as_gone),
-        cmocka_unit_test(others_on_the_node_count),
-        cmocka_unit_test(victim_that_does_not_go_counts_again_after_seconds),
-        cmocka_unit_test(grant_is_for_its_preemptor_and_is_forgotten),
-        cmocka_unit_test(oldest_preemptor_makes_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

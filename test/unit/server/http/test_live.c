@@ -1,18 +1,11 @@
 /* The configuration in force. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "server/http/live.h"
+#include "unit/test.h"
 
-static void who_holds_a_configuration_keeps_it_over_a_reload(void **state)
+TEST_THAT(who_holds_a_configuration_keeps_it_over_a_reload)
 {
     struct sl_config config;
     struct sl_live_slot slot;
-    (void)state;
     sl_config_defaults(&config);
     config.server.threads = 3;
     assert_int_equal(sl_live_init(&slot, &config, NULL), 0);
@@ -30,12 +23,4 @@ static void who_holds_a_configuration_keeps_it_over_a_reload(void **state)
     sl_live_free(&slot);
     assert_int_equal(fresh->config.server.threads, 4);
     sl_live_release(fresh);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_holds_a_configuration_keeps_it_over_a_reload),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,10 +51,9 @@ static double value_of(const char *text, const char *sample)
     return 0;
 }
 
-static void requests_are_counted_by_verb_and_code(void **state)
+TEST_THAT(requests_are_counted_by_verb_and_code)
 {
     struct scrape s;
-    (void)state;
     begin(&s, RIG_NODE("n", "nvidia.com/gpu", "1"));
     sl_metrics_request(&s.metrics, SL_CLASS_FILTER, 200);
     sl_metrics_request(&s.metrics, SL_CLASS_FILTER, 200);
@@ -72,10 +71,9 @@ static void requests_are_counted_by_verb_and_code(void **state)
     end(&s);
 }
 
-static void a_duration_falls_into_its_bucket_and_all_larger_ones(void **state)
+TEST_THAT(a_duration_falls_into_its_bucket_and_all_larger_ones)
 {
     struct scrape s;
-    (void)state;
     begin(&s, RIG_NODE("n", "nvidia.com/gpu", "1"));
     sl_metrics_duration(&s.metrics, SL_CLASS_BIND, SL_OUTCOME_REFUSED, 25000);
     sl_metrics_duration(&s.metrics, SL_CLASS_BIND, SL_OUTCOME_REFUSED, 25001);
@@ -95,10 +93,9 @@ static void a_duration_falls_into_its_bucket_and_all_larger_ones(void **state)
     end(&s);
 }
 
-static void pools_are_summed_over_the_nodes(void **state)
+TEST_THAT(pools_are_summed_over_the_nodes)
 {
     struct scrape s;
-    (void)state;
     begin(&s,
           RIG_NODE("a", "nvidia.com/mig-1g.6gb", "8") RIG_NODE("b", "nvidia.com/mig-1g.6gb", "4")
               RIG_NODE("c", "nvidia.com/gpu", "2") RIG_POD("p", "u", "nvidia.com/mig-1g.6gb", "3"));
@@ -119,11 +116,10 @@ static void pools_are_summed_over_the_nodes(void **state)
     end(&s);
 }
 
-static void resources_beyond_the_ceiling_are_left_out_and_counted(void **state)
+TEST_THAT(resources_beyond_the_ceiling_are_left_out_and_counted)
 {
     struct scrape s;
     struct sl_buf cluster;
-    (void)state;
     sl_buf_init(&cluster, 1 << 20);
     for (int i = 0; i < SL_METRIC_RESOURCES_MAX + 5; i++) {
         sl_buf_printf(&cluster,
@@ -147,10 +143,9 @@ static void resources_beyond_the_ceiling_are_left_out_and_counted(void **state)
     end(&s);
 }
 
-static void label_values_are_escaped(void **state)
+TEST_THAT(label_values_are_escaped)
 {
     struct sl_buf out;
-    (void)state;
     sl_buf_init(&out, 64);
 
     sl_metric_label(&out, SL_STR("a\\b\"c\nd"));
@@ -160,11 +155,10 @@ static void label_values_are_escaped(void **state)
 }
 
 /* Every line is a comment or a sample of a family that was announced just before. */
-static void each_family_has_help_and_type_before_its_samples(void **state)
+TEST_THAT(each_family_has_help_and_type_before_its_samples)
 {
     struct scrape s;
     char family[128] = "";
-    (void)state;
     begin(&s, RIG_NODE("n", "nvidia.com/gpu", "1"));
 
     const char *line = text_of(&s);
@@ -185,11 +179,10 @@ static void each_family_has_help_and_type_before_its_samples(void **state)
     end(&s);
 }
 
-static void full_ledgers_are_not_counted_as_full_stores(void **state)
+TEST_THAT(full_ledgers_are_not_counted_as_full_stores)
 {
     struct scrape s;
     struct sl_store_stats stats = {.limit_hits = 5};
-    (void)state;
     begin(&s, RIG_NODE("n", "nvidia.com/gpu", "1"));
     sl_metrics_limit(&s.metrics, SL_LIMIT_RESERVATIONS);
     sl_metrics_limit(&s.metrics, SL_LIMIT_RESERVATIONS);
@@ -197,18 +190,4 @@ static void full_ledgers_are_not_counted_as_full_stores(void **state)
     assert_int_equal(sl_metrics_limit_hits(&s.metrics, &stats, SL_LIMIT_RESERVATIONS), 2);
     assert_int_equal(sl_metrics_limit_hits(&s.metrics, &stats, SL_LIMIT_OBJECTS), 3);
     end(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_are_counted_by_verb_and_code),
-        cmocka_unit_test(a_duration_falls_into_its_bucket_and_all_larger_ones),
-        cmocka_unit_test(pools_are_summed_over_the_nodes),
-        cmocka_unit_test(resources_beyond_the_ceiling_are_left_out_and_counted),
-        cmocka_unit_test(label_values_are_escaped),
-        cmocka_unit_test(each_family_has_help_and_type_before_its_samples),
-        cmocka_unit_test(full_ledgers_are_not_counted_as_full_stores),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

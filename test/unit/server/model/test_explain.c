@@ -49,9 +49,8 @@ static void assert_why(const char *cluster, const char *expected)
     "spec: {nodeName: " node ", containers: [{name: c, resources: {limits: {" MIG ": \"" units     \
     "\"}}}]}\nstatus: {phase: Running}\n"
 
-static void a_profile_under_another_name_is_told_with_the_nodes_own(void **state)
+TEST_THAT(a_profile_under_another_name_is_told_with_the_nodes_own)
 {
-    (void)state;
     assert_why(
         "---\napiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.product: "
         "NVIDIA-A30, nvidia.com/gpu.count: \"1\", sliced.dev/partitioning: dynamic}}\n"
@@ -61,17 +60,15 @@ static void a_profile_under_another_name_is_told_with_the_nodes_own(void **state
         "for it, where the profile is offered as nvidia.com/mig-4g.24gb");
 }
 
-static void a_bound_pod_is_told_whether_its_node_is_known(void **state)
+TEST_THAT(a_bound_pod_is_told_whether_its_node_is_known)
 {
-    (void)state;
     assert_why(RIG_NODE("a", MIG, "8") HOLDER("p", "a", "1"), "it is bound to node a");
     assert_why(RIG_NODE("a", MIG, "8") HOLDER("p", "gone", "1"),
                "it is bound to node gone, which is not known");
 }
 
-static void the_sentence_fits_the_cause(void **state)
+TEST_THAT(the_sentence_fits_the_cause)
 {
-    (void)state;
     assert_why(POD("1"), "no node is known that could take it");
     assert_why(RIG_NODE("a", "nvidia.com/gpu", "8") POD("1"),
                "no node offers " MIG ": it cannot start in this cluster as it is");
@@ -87,9 +84,8 @@ static void the_sentence_fits_the_cause(void **state)
                "fits on 1 of 1 node, best on a; waits for the scheduler to bind it");
 }
 
-static void many_nodes_without_the_resource_do_not_hide_the_one_that_is_full(void **state)
+TEST_THAT(many_nodes_without_the_resource_do_not_hide_the_one_that_is_full)
 {
-    (void)state;
     assert_why(RIG_NODE("a", "nvidia.com/gpu", "8") RIG_NODE("b", "nvidia.com/gpu", "8")
                    RIG_NODE("c", MIG, "2") POD("3"),
                "3 " MIG " asked, the largest node has 2 in all: it cannot start in this cluster as "
@@ -102,9 +98,8 @@ static void many_nodes_without_the_resource_do_not_hide_the_one_that_is_full(voi
 #define MEM               "aliyun.com/gpu-mem"
 #define GPUSHARE(n, gpus) n "\", aliyun.com/gpu-count: \"" gpus
 
-static void the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough(void **state)
+TEST_THAT(the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough)
 {
-    (void)state;
     assert_why(RIG_NODE("a", MEM, GPUSHARE("22", "1")) RIG_NODE("b", MEM, GPUSHARE("30", "2"))
                    RIG_NODE("c", MEM, GPUSHARE("128", "8")) RIG_POD("p", "u", MEM, "33"),
                "33 " MEM " asked, one GPU has at most 22: it cannot start in this cluster as it "
@@ -116,13 +111,12 @@ static void the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough(void
     "spec: {nodeName: " node ", containers: [{name: c, resources: {limits: {" MEM ": \"" units     \
     "\"}}}]}\nstatus: {phase: Running}\n"
 
-static void use_beyond_the_asks_is_told_of_the_gpu_with_most_left(void **state)
+TEST_THAT(use_beyond_the_asks_is_told_of_the_gpu_with_most_left)
 {
     struct explained e;
     struct sl_error err = {.code = SL_ERR_NONE};
     struct sl_measured measured = sl_measured_none;
     const struct sl_node_measured given = {SL_STR("a"), &measured, 1};
-    (void)state;
     measured.over_mib = 12000;
     e.store = rig_store(
         "---\napiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.product: "
@@ -143,9 +137,8 @@ static void use_beyond_the_asks_is_told_of_the_gpu_with_most_left(void **state)
     end(&e);
 }
 
-static void nodes_that_are_full_in_different_ways_are_not_summed_up(void **state)
+TEST_THAT(nodes_that_are_full_in_different_ways_are_not_summed_up)
 {
-    (void)state;
     assert_why(RIG_NODE("a", MEM, GPUSHARE("30", "2")) SHARER("h", "a", "8") SHARER("i", "a", "8")
                    RIG_NODE("b", MEM, GPUSHARE("30", "2")) SHARER("j", "b", "15")
                        SHARER("k", "b", "12") RIG_POD("p", "u", MEM, "10"),
@@ -154,9 +147,8 @@ static void nodes_that_are_full_in_different_ways_are_not_summed_up(void **state
                "pods there to end");
 }
 
-static void resources_that_no_node_has_together_are_told_by_the_nearest_node(void **state)
+TEST_THAT(resources_that_no_node_has_together_are_told_by_the_nearest_node)
 {
-    (void)state;
     const char *two = RIG_POD("p", "u", "nvidia.com/gpu", "1\", " MEM ": \"1");
     struct explained e;
     char cluster[2048];
@@ -174,10 +166,9 @@ static void resources_that_no_node_has_together_are_told_by_the_nearest_node(voi
     end(&e);
 }
 
-static void a_malformed_ask_says_what_is_wrong_with_it(void **state)
+TEST_THAT(a_malformed_ask_says_what_is_wrong_with_it)
 {
     struct explained e;
-    (void)state;
     explain(&e, RIG_NODE("a", MIG, "8") POD("1.5"));
 
     assert_non_null(strstr(e.why, "has to be changed"));
@@ -185,17 +176,14 @@ static void a_malformed_ask_says_what_is_wrong_with_it(void **state)
     end(&e);
 }
 
-static void a_bound_pod_names_its_node(void **state)
+TEST_THAT(a_bound_pod_names_its_node)
 {
-    (void)state;
     assert_why(RIG_NODE("a", MIG, "8") HOLDER("p", "a", "1"), "it is bound to node a");
 }
 
-static void
-best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource(void **state)
+TEST_THAT(best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource)
 {
     struct explained e;
-    (void)state;
     explain(&e, RIG_NODE("a-without", "nvidia.com/gpu", "8") RIG_NODE("b-full", MIG, "2")
                     RIG_NODE("c-fits", MIG, "8") RIG_NODE("d-fits", MIG, "8")
                         RIG_NODE("e-small", MIG, "1") HOLDER("h", "b-full", "1")
@@ -217,12 +205,11 @@ best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource(vo
     end(&e);
 }
 
-static void what_is_set_aside_for_the_pod_is_its_own(void **state)
+TEST_THAT(what_is_set_aside_for_the_pod_is_its_own)
 {
     struct sl_error err = {.code = SL_ERR_NONE};
     struct sl_bind_result result;
     struct explained e;
-    (void)state;
     e.store =
         rig_store(RIG_NODE("a", MIG, "8") RIG_NODE("b", MIG, "8") HOLDER("h", "a", "7") POD("8"));
     sl_store_nominate(e.store, SL_STR("u"), SL_STR("b"), SL_STR(MIG "=?*8"), &result);
@@ -263,10 +250,9 @@ static void what_is_set_aside_for_the_pod_is_its_own(void **state)
     "containers: [{name: c, resources: {requests: {cpu: \"4\"}, limits: {" MIG ": \"" units        \
     "\"}}}]}\n"
 
-static void nodes_that_the_pod_excludes_are_not_counted(void **state)
+TEST_THAT(nodes_that_the_pod_excludes_are_not_counted)
 {
     struct explained e;
-    (void)state;
     explain(&e, LABELLED("a", "x", "8", "8") LABELLED("b", "y", "8", "8")
                     LABELLED("c", "y", "8", "1") PICKY("2"));
     assert_string_equal(e.why,
@@ -284,9 +270,8 @@ static void nodes_that_the_pod_excludes_are_not_counted(void **state)
                "its node selector, affinity or tolerations exclude all 2 nodes");
 }
 
-static void a_node_without_cpu_does_not_fit(void **state)
+TEST_THAT(a_node_without_cpu_does_not_fit)
 {
-    (void)state;
     assert_why(LABELLED("a", "x", "2", "8") LABELLED("b", "x", "2", "1") PICKY("2"),
                "1 node has the GPUs, but too little CPU, memory or places for pods; waits for pods "
                "there to end");
@@ -309,14 +294,13 @@ static void bar_most(void *context, const struct sl_view *view, int64_t now_us,
     ", labels: {nvidia.com/gpu.product: NVIDIA-A30, nvidia.com/gpu.count: \"1\", "                 \
     "sliced.dev/partitioning: dynamic}}\nstatus: {allocatable: {" MIG ": \"4\"}}\n"
 
-static void a_pod_that_only_a_cut_could_serve_is_told_what_bars_it(void **state)
+TEST_THAT(a_pod_that_only_a_cut_could_serve_is_told_what_bars_it)
 {
     const struct sl_partition_reader reader = {.status = bar_most};
     char text[SL_EXPLAIN_TEXT_MAX];
     struct explained e;
     struct sl_buf json;
     struct sl_writer w = {.buf = &json};
-    (void)state;
     explain(&e, DYNAMIC("a") DYNAMIC("b") DYNAMIC("c") RIG_NODE("d", MIG, "1")
                     RIG_POD("p", "u", "nvidia.com/mig-4g.24gb", "1"));
     sl_explain_bar(&e.explain, &e.explain.row[0], text, sizeof(text));
@@ -335,27 +319,4 @@ static void a_pod_that_only_a_cut_could_serve_is_told_what_bars_it(void **state)
                          "are not cut now: its mig-manager"));
     sl_buf_free(&json);
     end(&e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_profile_under_another_name_is_told_with_the_nodes_own),
-        cmocka_unit_test(a_bound_pod_is_told_whether_its_node_is_known),
-        cmocka_unit_test(the_sentence_fits_the_cause),
-        cmocka_unit_test(many_nodes_without_the_resource_do_not_hide_the_one_that_is_full),
-        cmocka_unit_test(the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough),
-        cmocka_unit_test(use_beyond_the_asks_is_told_of_the_gpu_with_most_left),
-        cmocka_unit_test(nodes_that_are_full_in_different_ways_are_not_summed_up),
-        cmocka_unit_test(resources_that_no_node_has_together_are_told_by_the_nearest_node),
-        cmocka_unit_test(a_malformed_ask_says_what_is_wrong_with_it),
-        cmocka_unit_test(a_bound_pod_names_its_node),
-        cmocka_unit_test(what_is_set_aside_for_the_pod_is_its_own),
-        cmocka_unit_test(nodes_that_the_pod_excludes_are_not_counted),
-        cmocka_unit_test(a_node_without_cpu_does_not_fit),
-        cmocka_unit_test(a_pod_that_only_a_cut_could_serve_is_told_what_bars_it),
-        cmocka_unit_test(
-            best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* Connections that have used up their time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -58,9 +53,8 @@ static uint64_t hits(const struct fixture *f, enum sl_limit limit)
     return atomic_load(&f->metrics.limits[limit]);
 }
 
-static void only_connections_whose_time_has_passed_are_shut_down(void **state)
+TEST_THAT(only_connections_whose_time_has_passed_are_shut_down)
 {
-    (void)state;
     struct fixture f;
     set_up(&f);
     sl_deadline_set(&f.deadline[0], SL_LIMIT_HEADER_TIME, 0, 100);
@@ -76,9 +70,8 @@ static void only_connections_whose_time_has_passed_are_shut_down(void **state)
     tear_down(&f);
 }
 
-static void a_hit_is_counted_once_under_what_was_waited_for(void **state)
+TEST_THAT(a_hit_is_counted_once_under_what_was_waited_for)
 {
-    (void)state;
     struct fixture f;
     set_up(&f);
     sl_deadline_set(&f.deadline[2], SL_LIMIT_REPLY_TIME, 0, 5);
@@ -90,9 +83,8 @@ static void a_hit_is_counted_once_under_what_was_waited_for(void **state)
     tear_down(&f);
 }
 
-static void a_deadline_that_was_cleared_or_moved_does_not_bite(void **state)
+TEST_THAT(a_deadline_that_was_cleared_or_moved_does_not_bite)
 {
-    (void)state;
     struct fixture f;
     set_up(&f);
     sl_deadline_set(&f.deadline[0], SL_LIMIT_HEADER_TIME, 0, 5);
@@ -107,9 +99,8 @@ static void a_deadline_that_was_cleared_or_moved_does_not_bite(void **state)
     tear_down(&f);
 }
 
-static void a_connection_that_has_left_is_not_touched(void **state)
+TEST_THAT(a_connection_that_has_left_is_not_touched)
 {
-    (void)state;
     struct fixture f;
     set_up(&f);
     for (unsigned i = 0; i < CONNECTIONS; i++) {
@@ -133,9 +124,8 @@ static void wait_since(struct fixture *f, unsigned i, uint16_t address, int64_t 
     sl_deadline_set(&f->deadline[i], SL_LIMIT_HEADER_TIME, since_ns, 1000);
 }
 
-static void whoever_is_waited_for_longest_makes_room(void **state)
+TEST_THAT(whoever_is_waited_for_longest_makes_room)
 {
-    (void)state;
     struct fixture f;
     set_up(&f);
     wait_since(&f, 0, 1, 30);
@@ -153,9 +143,8 @@ static void whoever_is_waited_for_longest_makes_room(void **state)
     tear_down(&f);
 }
 
-static void the_address_that_has_most_makes_room_first(void **state)
+TEST_THAT(the_address_that_has_most_makes_room_first)
 {
-    (void)state;
     struct fixture f;
     set_up(&f);
     wait_since(&f, 0, 257, 10); /* the oldest, but alone: addresses have more than eight bits */
@@ -169,9 +158,8 @@ static void the_address_that_has_most_makes_room_first(void **state)
     tear_down(&f);
 }
 
-static void who_has_proven_itself_goes_last_and_who_is_answered_never(void **state)
+TEST_THAT(who_has_proven_itself_goes_last_and_who_is_answered_never)
 {
-    (void)state;
     struct fixture f;
     set_up(&f);
     wait_since(&f, 0, 1, 10);
@@ -187,18 +175,4 @@ static void who_has_proven_itself_goes_last_and_who_is_answered_never(void **sta
     assert_false(sl_deadlines_make_room(&f.deadlines, NULL));
     assert_false(is_shut(&f, 2));
     tear_down(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_connections_whose_time_has_passed_are_shut_down),
-        cmocka_unit_test(a_hit_is_counted_once_under_what_was_waited_for),
-        cmocka_unit_test(a_deadline_that_was_cleared_or_moved_does_not_bite),
-        cmocka_unit_test(a_connection_that_has_left_is_not_touched),
-        cmocka_unit_test(whoever_is_waited_for_longest_makes_room),
-        cmocka_unit_test(the_address_that_has_most_makes_room_first),
-        cmocka_unit_test(who_has_proven_itself_goes_last_and_who_is_answered_never),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

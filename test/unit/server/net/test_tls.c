@@ -1,11 +1,7 @@
 /* Certificates that change under handshakes, and peers that are asked for theirs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit/test.h"
 #include <gnutls/x509.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -177,9 +173,10 @@ static void free_given(struct given *given)
     gnutls_privkey_deinit(given->key);
 }
 
-static void what_a_handshake_was_given_outlives_any_number_of_rotations(void **state)
+TEST_FIXTURE(set_up, tear_down)
+
+TEST_ON(const struct folder *folder, what_a_handshake_was_given_outlives_any_number_of_rotations)
 {
-    const struct folder *folder = *state;
     struct sl_error err = {.code = SL_ERR_NONE};
     const gnutls_datum_t text = {(unsigned char *)"x", 1};
     gnutls_datum_t signature;
@@ -209,9 +206,8 @@ static void what_a_handshake_was_given_outlives_any_number_of_rotations(void **s
     free_pair(&first);
 }
 
-static void half_a_pair_changes_nothing_until_the_other_half_is_there(void **state)
+TEST_ON(const struct folder *folder, half_a_pair_changes_nothing_until_the_other_half_is_there)
 {
-    const struct folder *folder = *state;
     struct sl_error err = {.code = SL_ERR_NONE};
     struct pair first = make_pair("first", NULL, NULL, time(NULL) + DAY_S);
     struct pair second = make_pair("second", NULL, NULL, time(NULL) + DAY_S);
@@ -237,9 +233,8 @@ static void half_a_pair_changes_nothing_until_the_other_half_is_there(void **sta
     free_pair(&second);
 }
 
-static void files_that_hold_nothing_or_too_much_are_told_by_name(void **state)
+TEST_ON(const struct folder *folder, files_that_hold_nothing_or_too_much_are_told_by_name)
 {
-    const struct folder *folder = *state;
     static unsigned char much[(1 << 20) + 1];
     const gnutls_datum_t bad[] = {
         {(unsigned char *)"", 0}, {(unsigned char *)"rubbish", 7}, {much, sizeof(much)}};
@@ -326,9 +321,8 @@ static bool peer_ok(struct sl_tls *tls, struct pair *client, char *why, size_t s
     return good;
 }
 
-static void peers_are_judged_by_authority_purpose_and_time(void **state)
+TEST_ON(const struct folder *folder, peers_are_judged_by_authority_purpose_and_time)
 {
-    const struct folder *folder = *state;
     const int64_t tomorrow = time(NULL) + DAY_S;
     struct pair server = make_pair("server", NULL, NULL, tomorrow);
     struct pair ca = make_pair("ca", NULL, NULL, tomorrow);
@@ -362,8 +356,7 @@ static void peers_are_judged_by_authority_purpose_and_time(void **state)
     }
 }
 
-static void
-a_good_peer_is_checked_again_when_its_time_is_over_or_the_authority_changed(void **state)
+TEST_THAT(a_good_peer_is_checked_again_when_its_time_is_over_or_the_authority_changed)
 {
     const struct folder *folder = *state;
     const int64_t tomorrow = time(NULL) + DAY_S;
@@ -409,9 +402,8 @@ static void add_name(struct pair *pair, const struct pair *ca, gnutls_x509_subje
     ok(gnutls_x509_crt_sign2(pair->cert, ca->cert, ca->key, GNUTLS_DIG_SHA256, 0));
 }
 
-static void a_certificate_calls_by_its_name_letter_by_letter(void **state)
+TEST_ON(struct folder *folder, a_certificate_calls_by_its_name_letter_by_letter)
 {
-    struct folder *folder = *state;
     int64_t tomorrow = time(NULL) + DAY_S;
     struct pair server = make_pair("server", NULL, NULL, tomorrow);
     struct pair ca = make_pair("clients", NULL, NULL, tomorrow);
@@ -490,9 +482,8 @@ static bool is_proxy(struct sl_front_proxy *proxy, struct sl_tls *tls, struct pa
     return good;
 }
 
-static void a_front_proxy_is_whom_the_cluster_names_now(void **state)
+TEST_ON(struct folder *folder, a_front_proxy_is_whom_the_cluster_names_now)
 {
-    struct folder *folder = *state;
     int64_t tomorrow = time(NULL) + DAY_S;
     struct pair ca = make_pair("front-proxy-ca", NULL, NULL, tomorrow);
     struct pair users = make_pair("users-ca", NULL, NULL, tomorrow);
@@ -546,26 +537,4 @@ static void a_front_proxy_is_whom_the_cluster_names_now(void **state)
     free_pair(&good);
     free_pair(&other);
     free_pair(&user);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_a_handshake_was_given_outlives_any_number_of_rotations,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(half_a_pair_changes_nothing_until_the_other_half_is_there,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(files_that_hold_nothing_or_too_much_are_told_by_name,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(peers_are_judged_by_authority_purpose_and_time, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_good_peer_is_checked_again_when_its_time_is_over_or_the_authority_changed, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(a_certificate_calls_by_its_name_letter_by_letter, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_front_proxy_is_whom_the_cluster_names_now, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

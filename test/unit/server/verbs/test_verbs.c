@@ -1,14 +1,8 @@
 /* What the queue has to say of a pod that kube-scheduler asks about. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "server/app/app.h"
 #include "server/http/request.h"
 #include "server/verbs/verbs.h"
+#include "unit/test.h"
 
 static bool known;
 
@@ -20,7 +14,7 @@ static void status(void *context, struct sl_str uid, struct sl_queue_status *out
 }
 
 /* Behind a policy pods without the gate go: but the queue knows this one as a pod that had it. */
-static void a_pod_that_the_queue_knows_is_held_without_its_gate(void **state)
+TEST_THAT(a_pod_that_the_queue_knows_is_held_without_its_gate)
 {
     static struct sl_app app;
     static struct sl_live live;
@@ -31,7 +25,6 @@ static void a_pod_that_the_queue_knows_is_held_without_its_gate(void **state)
     struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
     struct sl_pod_facts facts = {.name = SL_STR("p"), .uid = SL_STR("u"), .containers = &container};
     struct sl_pod *pod = sl_pod_new(&facts, NULL);
-    (void)state;
     assert_non_null(pod);
     app.queue.status = status;
     live.config.queue.gate = SL_QUEUE_GATE_POLICY;
@@ -42,12 +35,4 @@ static void a_pod_that_the_queue_knows_is_held_without_its_gate(void **state)
     known = true;
     assert_string_equal(sl_verb_held(&request, pod, &out, &ahead), "held: so");
     sl_pod_unref(pod);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_that_the_queue_knows_is_held_without_its_gate),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,12 +128,11 @@ static unsigned watch(struct scene *scene, const char *namespace, int64_t since)
 
 /* ---- watches ---- */
 
-static void one_user_takes_a_part_of_the_watches(void **state)
+TEST_THAT(one_user_takes_a_part_of_the_watches)
 {
     static char names[SL_VIS_WATCHES_MAX][16]; /* a request keeps its texts */
     struct scene *scene = scene_new();
     unsigned granted = 0;
-    (void)state;
     (void)look(scene);
     user = "system:serviceaccount:greedy:one";
     for (unsigned i = 0; i < SL_VIS_WATCHES_MAX; i++) {
@@ -150,10 +149,9 @@ static void one_user_takes_a_part_of_the_watches(void **state)
 
 /* ---- what went ---- */
 
-static void deletions_of_one_namespace_are_not_forgotten_for_anothers(void **state)
+TEST_THAT(deletions_of_one_namespace_are_not_forgotten_for_anothers)
 {
     struct scene *scene = scene_new();
-    (void)state;
     there.calm = CALM;
     there.greedy = MANY;
     int64_t since = look(scene);
@@ -178,10 +176,9 @@ static void deletions_of_one_namespace_are_not_forgotten_for_anothers(void **sta
 }
 
 /* Who watches while it happens misses nothing, either. */
-static void a_watch_is_not_lost_for_what_goes_elsewhere(void **state)
+TEST_THAT(a_watch_is_not_lost_for_what_goes_elsewhere)
 {
     struct scene *scene = scene_new();
-    (void)state;
     there.calm = CALM;
     there.greedy = MANY;
     int64_t since = look(scene);
@@ -206,13 +203,12 @@ static unsigned rows_of(const struct sl_vis_look *look, const char *namespace)
     return n;
 }
 
-static void rows_of_one_namespace_do_not_push_out_anothers(void **state)
+TEST_THAT(rows_of_one_namespace_do_not_push_out_anothers)
 {
     static const struct {
         unsigned greedy, calm, max, greedy_kept, calm_kept;
     } cases[] = {{100, 1, 10, 8, 1}, {100, 30, 11, 9, 2}, {100, 3, 103, 100, 3},
                  {9, 0, 4, 3, 0},    {2, 7, 8, 2, 5},     {5, 5, 1, 1, 0}};
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_error err = {.code = SL_ERR_NONE};
         struct sl_vis_look look;
@@ -229,15 +225,4 @@ static void rows_of_one_namespace_do_not_push_out_anothers(void **state)
         assert_true(look.n == 0 || look.row[0].position == 1);
         sl_vis_look_free(&look);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_user_takes_a_part_of_the_watches),
-        cmocka_unit_test(deletions_of_one_namespace_are_not_forgotten_for_anothers),
-        cmocka_unit_test(a_watch_is_not_lost_for_what_goes_elsewhere),
-        cmocka_unit_test(rows_of_one_namespace_do_not_push_out_anothers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,10 +37,9 @@ static void deal_one_by_one(struct sl_place *place, unsigned n, int64_t count)
     }
 }
 
-static void many_rounds_at_once_give_what_single_units_give(void **state)
+TEST_THAT(many_rounds_at_once_give_what_single_units_give)
 {
     uint64_t seed = 5;
-    (void)state;
     for (unsigned round = 0; round < 20000; round++) {
         struct sl_place place[PLACES] = {{0}};
         struct sl_place expected[PLACES] = {{0}};
@@ -59,20 +58,10 @@ static void many_rounds_at_once_give_what_single_units_give(void **state)
     }
 }
 
-static void huge_counts_take_no_longer(void **state)
+TEST_THAT(huge_counts_take_no_longer)
 {
     struct sl_place place[] = {{.free = INT64_MAX / 2}, {.free = 3}};
-    (void)state;
     sl_deal(place, 2, INT64_MAX / 2);
     assert_int_equal(place[1].taken, 3);
     assert_int_equal(place[0].taken, INT64_MAX / 2 - 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_rounds_at_once_give_what_single_units_give),
-        cmocka_unit_test(huge_counts_take_no_longer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

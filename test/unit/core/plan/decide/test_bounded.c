@@ -14,9 +14,6 @@ static int set_up_bounded(void **state)
     return 0;
 }
 
-#define BOUND_TEST(function)                                                                       \
-    cmocka_unit_test_setup_teardown(function, set_up_bounded, plan_rig_tear_down)
-
 static struct sl_plan_lane *lane_of(const struct plan_rig *rig, const char *resource)
 {
     struct sl_plan_lane *lane =
@@ -49,7 +46,9 @@ static uint64_t number_of(const char *uid)
     return hex ? strtoull(digits, NULL, 16) : sl_rank_hash(uid, strlen(uid));
 }
 
-static void pods_of_one_submission_go_by_their_uids(void **state)
+TEST_FIXTURE(set_up_bounded, plan_rig_tear_down)
+
+TEST_ON(struct plan_rig *rig, pods_of_one_submission_go_by_their_uids)
 {
     static const char *const uids[] = {
         "ffffffff-0000-0000-0", "0000000f-0000-0000-0", "00000000-0000-0009-0",
@@ -61,7 +60,6 @@ static void pods_of_one_submission_go_by_their_uids(void **state)
         "b8888888-8888-8888-8", "12345678-9abc-def0-1",
     };
     enum { UIDS = sizeof(uids) / sizeof(uids[0]) };
-    struct plan_rig *rig = *state;
     bool gone[UIDS] = {false};
     plan_rig_node(rig, "n1", 1);
     plan_rig_run_on(rig, "x", "n1", 1, 1000);
@@ -108,9 +106,8 @@ static void check_parts(const struct plan_rig *rig, const char *resource, const 
     assert_int_equal(promise->capacity, sum);
 }
 
-static void a_node_has_the_parts_that_one_pod_can_have_together(void **state)
+TEST_ON(struct plan_rig *rig, a_node_has_the_parts_that_one_pod_can_have_together)
 {
-    struct plan_rig *rig = *state;
     plan_rig_share(plan_rig_node(rig, "n1", 3), 8);
     plan_rig_share(plan_rig_node(rig, "n2", 2), 8);
     rig->node[0].pool[0].capacity = 20; /* a device has but 4 units */
@@ -122,13 +119,12 @@ static void a_node_has_the_parts_that_one_pod_can_have_together(void **state)
 }
 
 /* Replicas that a pod has one each of. */
-static void a_node_of_too_many_parts_has_one(void **state)
+TEST_THAT(a_node_of_too_many_parts_has_one)
 {
     static const struct {
         int64_t units;
         size_t parts;
     } rows[] = {{63, 63}, {64, 64}, {65, 1}};
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct plan_rig *rig = NULL;
         (void)set_up_bounded((void **)&rig);
@@ -145,9 +141,8 @@ static void a_node_of_too_many_parts_has_one(void **state)
     }
 }
 
-static void a_lane_without_a_promise_bears_any_drain(void **state)
+TEST_ON(struct plan_rig *rig, a_lane_without_a_promise_bears_any_drain)
 {
-    struct plan_rig *rig = *state;
     rig->config.order.kind = SL_ORDER_FIFO;
     plan_rig_configure(rig);
     plan_rig_node(rig, "n1", 1);
@@ -156,9 +151,8 @@ static void a_lane_without_a_promise_bears_any_drain(void **state)
     assert_true(sl_plan_bounded_spares(rig->planner, lane_of(rig, GPU)));
 }
 
-static void the_promise_learns_of_other_nodes(void **state)
+TEST_ON(struct plan_rig *rig, the_promise_learns_of_other_nodes)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 3);
     plan_rig_wait(rig, "a", 1, 100);
     plan_rig_plan(rig);
@@ -174,9 +168,8 @@ static void the_promise_learns_of_other_nodes(void **state)
 
 /* ---- what runs and ends ---- */
 
-static void a_nominated_pod_runs_for_the_promise_until_no_node_shows_it(void **state)
+TEST_ON(struct plan_rig *rig, a_nominated_pod_runs_for_the_promise_until_no_node_shows_it)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 100);
     plan_rig_plan(rig);
@@ -190,9 +183,8 @@ static void a_nominated_pod_runs_for_the_promise_until_no_node_shows_it(void **s
     promise_has(rig, 0, 0);
 }
 
-static void a_nominated_pod_may_show_before_it_waits_no_more(void **state)
+TEST_ON(struct plan_rig *rig, a_nominated_pod_may_show_before_it_waits_no_more)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 100);
     plan_rig_plan(rig);
@@ -204,9 +196,8 @@ static void a_nominated_pod_may_show_before_it_waits_no_more(void **state)
     promise_has(rig, 0, 1);
 }
 
-static void a_nominated_pod_that_goes_unseen_never_ran(void **state)
+TEST_ON(struct plan_rig *rig, a_nominated_pod_that_goes_unseen_never_ran)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 100);
     plan_rig_plan(rig);
@@ -218,9 +209,8 @@ static void a_nominated_pod_that_goes_unseen_never_ran(void **state)
     assert_int_equal(sl_promise_ratio_permille(sl_plan_bounded_promise(lane_of(rig, GPU))), 1000);
 }
 
-static void all_nominated_pods_that_go_unseen_never_ran(void **state)
+TEST_ON(struct plan_rig *rig, all_nominated_pods_that_go_unseen_never_ran)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 3);
     plan_rig_wait(rig, "a", 1, 100);
     plan_rig_wait(rig, "b", 1, 100);
@@ -261,9 +251,8 @@ static void put_with_gate(struct plan_rig *rig, const struct plan_rig_pod *was, 
     plan_rig_put(rig, p);
 }
 
-static void a_pod_that_was_set_aside_counts_again_when_it_comes_again(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_was_set_aside_counts_again_when_it_comes_again)
 {
-    struct plan_rig *rig = *state;
     const struct plan_rig_pod *huge = given_a_pod_set_aside(rig);
     put_with_gate(rig, huge, SL_GATE_OTHERS);
     assert_int_equal(rig->planner->account.n_aside, 0);
@@ -273,9 +262,8 @@ static void a_pod_that_was_set_aside_counts_again_when_it_comes_again(void **sta
     promise_has(rig, 1, 1);
 }
 
-static void a_pod_that_was_set_aside_comes_back_when_a_node_has_more_room(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_was_set_aside_comes_back_when_a_node_has_more_room)
 {
-    struct plan_rig *rig = *state;
     (void)given_a_pod_set_aside(rig);
     plan_rig_bind(rig, "a");
     plan_rig_plan(rig);
@@ -286,10 +274,9 @@ static void a_pod_that_was_set_aside_comes_back_when_a_node_has_more_room(void *
 }
 
 /* Nothing is promised to pods of a namespace whose releases the API server refuses. */
-static void a_namespace_that_is_refused_does_not_wait_until_one_is_let_go(void **state)
+TEST_ON(struct plan_rig *rig, a_namespace_that_is_refused_does_not_wait_until_one_is_let_go)
 {
     enum { UNTRIED = 2 };
-    struct plan_rig *rig = *state;
     char name[PLAN_NAME];
     plan_rig_node(rig, "n1", 1);
     for (unsigned i = 0; i < SL_PLAN_REFUSALS_MAX + UNTRIED; i++) {
@@ -314,9 +301,8 @@ static void a_namespace_that_is_refused_does_not_wait_until_one_is_let_go(void *
                     UNTRIED);
 }
 
-static void a_nomination_that_ends_makes_its_pod_wait_again(void **state)
+TEST_ON(struct plan_rig *rig, a_nomination_that_ends_makes_its_pod_wait_again)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 100);
     plan_rig_plan(rig);
@@ -325,9 +311,8 @@ static void a_nomination_that_ends_makes_its_pod_wait_again(void **state)
     promise_has(rig, 1, 0);
 }
 
-static void a_waiting_pod_that_others_started_runs_once_it_waits_no_more(void **state)
+TEST_ON(struct plan_rig *rig, a_waiting_pod_that_others_started_runs_once_it_waits_no_more)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_run_on(rig, "x", "n1", 1, 100);
     struct plan_rig_pod *p = plan_rig_wait(rig, "a", 1, 100);
@@ -345,9 +330,8 @@ static void a_waiting_pod_that_others_started_runs_once_it_waits_no_more(void **
 }
 
 /* The lane of a resource is kept for what it has learned, unless there are many. */
-static void an_idle_lane_is_remembered(void **state)
+TEST_ON(struct plan_rig *rig, an_idle_lane_is_remembered)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 100);
     plan_rig_plan(rig);
@@ -363,9 +347,8 @@ static void an_idle_lane_is_remembered(void **state)
     assert_true(sl_plan_bounded.forget(lane, true));
 }
 
-static void pods_that_leave_before_the_run_are_not_told_of(void **state)
+TEST_ON(struct plan_rig *rig, pods_that_leave_before_the_run_are_not_told_of)
 {
-    struct plan_rig *rig = *state;
     static const char *const names[] = {"a", "b", "c", "d"};
     plan_rig_node(rig, "n1", 1);
     plan_rig_run_on(rig, "x", "n1", 1, 1000);
@@ -379,27 +362,4 @@ static void pods_that_leave_before_the_run_are_not_told_of(void **state)
     sl_planner_remove(rig->planner, SL_STR("a"), rig->now_us);
     sl_planner_remove(rig->planner, SL_STR("c"), rig->now_us);
     promise_has(rig, 0, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        BOUND_TEST(pods_of_one_submission_go_by_their_uids),
-        BOUND_TEST(a_node_has_the_parts_that_one_pod_can_have_together),
-        cmocka_unit_test(a_node_of_too_many_parts_has_one),
-        BOUND_TEST(a_lane_without_a_promise_bears_any_drain),
-        BOUND_TEST(the_promise_learns_of_other_nodes),
-        BOUND_TEST(a_nominated_pod_runs_for_the_promise_until_no_node_shows_it),
-        BOUND_TEST(a_nominated_pod_may_show_before_it_waits_no_more),
-        BOUND_TEST(a_nominated_pod_that_goes_unseen_never_ran),
-        BOUND_TEST(all_nominated_pods_that_go_unseen_never_ran),
-        BOUND_TEST(a_pod_that_was_set_aside_counts_again_when_it_comes_again),
-        BOUND_TEST(a_pod_that_was_set_aside_comes_back_when_a_node_has_more_room),
-        BOUND_TEST(a_namespace_that_is_refused_does_not_wait_until_one_is_let_go),
-        BOUND_TEST(a_nomination_that_ends_makes_its_pod_wait_again),
-        BOUND_TEST(a_waiting_pod_that_others_started_runs_once_it_waits_no_more),
-        BOUND_TEST(an_idle_lane_is_remembered),
-        BOUND_TEST(pods_that_leave_before_the_run_are_not_told_of),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,9 +98,10 @@ static void check(const struct scene *scene)
     plan_rig_free(rig);
 }
 
-static void a_pod_leaves_the_most_that_a_rule_keeps_from_it(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_THAT(a_pod_leaves_the_most_that_a_rule_keeps_from_it)
 {
-    (void)state;
     struct scene scene = {.random = 1};
     for (unsigned round = 0; round < ROUNDS; round++) {
         invent(&scene);
@@ -108,9 +109,8 @@ static void a_pod_leaves_the_most_that_a_rule_keeps_from_it(void **state)
     }
 }
 
-static void long_pods_behind_one_that_waits_for_headroom_end_before_it_has_that(void **state)
+TEST_ON(struct plan_rig *rig, long_pods_behind_one_that_waits_for_headroom_end_before_it_has_that)
 {
-    struct plan_rig *rig = *state;
     rig->config.n_headrooms = 1;
     rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 2};
     plan_rig_configure(rig);
@@ -139,9 +139,8 @@ static void wait_for_both(struct plan_rig *rig, const char *name, int64_t memory
     rig->now_us += 1;
 }
 
-static void long_pods_wait_behind_for_headroom_of_a_second_resource_too(void **state)
+TEST_ON(struct plan_rig *rig, long_pods_wait_behind_for_headroom_of_a_second_resource_too)
 {
-    struct plan_rig *rig = *state;
     rig->config.n_headrooms = 1;
     rig->config.headroom[0] = (struct sl_plan_headroom){MEM, SECONDS(60), 20};
     plan_rig_configure(rig);
@@ -158,9 +157,8 @@ static void long_pods_wait_behind_for_headroom_of_a_second_resource_too(void **s
     assert_string_equal(plan_rig_state(rig, "short"), "Nominated None");
 }
 
-static void what_no_node_offers_is_not_over_headroom(void **state)
+TEST_ON(struct plan_rig *rig, what_no_node_offers_is_not_over_headroom)
 {
-    struct plan_rig *rig = *state;
     rig->config.n_headrooms = 1;
     rig->config.headroom[0] = (struct sl_plan_headroom){"", SECONDS(60), 1};
     plan_rig_configure(rig);
@@ -169,14 +167,13 @@ static void what_no_node_offers_is_not_over_headroom(void **state)
     assert_string_equal(plan_rig_plan(rig), "refuse a: Never\n");
 }
 
-static void a_pod_is_over_headroom_by_rules_for_its_own_resource(void **state)
+TEST_THAT(a_pod_is_over_headroom_by_rules_for_its_own_resource)
 {
     static const struct {
         const char *resource;
         const char *state;
     } rows[] = {
         {MEM, "Nominated None"}, {GPU, "Refused OverHeadroom"}, {"", "Refused OverHeadroom"}};
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct plan_rig *rig = plan_rig_new();
         struct sl_plan_headroom *rule = &rig->config.headroom[0];
@@ -190,16 +187,4 @@ static void a_pod_is_over_headroom_by_rules_for_its_own_resource(void **state)
         assert_string_equal(plan_rig_state(rig, "a"), rows[i].state);
         plan_rig_free(rig);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_is_over_headroom_by_rules_for_its_own_resource),
-        cmocka_unit_test(a_pod_leaves_the_most_that_a_rule_keeps_from_it),
-        PLAN_TEST(what_no_node_offers_is_not_over_headroom),
-        PLAN_TEST(long_pods_wait_behind_for_headroom_of_a_second_resource_too),
-        PLAN_TEST(long_pods_behind_one_that_waits_for_headroom_end_before_it_has_that),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,10 +19,11 @@ static void wait_share(struct plan_rig *rig, const char *name, int64_t units, in
     rig->now_us += 1;
 }
 
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
 /* The GPU with the least room that suffices would be GPU 0, all of which is reserved. */
-static void a_backfilled_share_goes_beside_the_reserved_gpu(void **state)
+TEST_ON(struct plan_rig *rig, a_backfilled_share_goes_beside_the_reserved_gpu)
 {
-    struct plan_rig *rig = *state;
     share_node(rig, "n1", 3);
     run_share(rig, "a", "n1", 6, MEM "=0*6", 100);
     run_share(rig, "b", "n1", 5, MEM "=1*5", 10000);
@@ -35,9 +36,8 @@ static void a_backfilled_share_goes_beside_the_reserved_gpu(void **state)
 }
 
 /* Of GPU 0, three units are in use and all are reserved: these are eight, not eleven. */
-static void a_reserved_gpu_counts_once_though_it_is_still_in_use(void **state)
+TEST_ON(struct plan_rig *rig, a_reserved_gpu_counts_once_though_it_is_still_in_use)
 {
-    struct plan_rig *rig = *state;
     share_node(rig, "n1", 2);
     run_share(rig, "a", "n1", 3, MEM "=0*3", 100);
     run_share(rig, "b", "n1", 2, MEM "=1*2", 10000);
@@ -46,7 +46,7 @@ static void a_reserved_gpu_counts_once_though_it_is_still_in_use(void **state)
     assert_string_equal(plan_rig_plan(rig), "backfill long on n1: " MEM "=1*5\n");
 }
 
-static void a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals(void **state)
+TEST_THAT(a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals)
 {
     struct plan_rig *rig = *state;
     struct sl_queue_row row;
@@ -64,9 +64,8 @@ static void a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equa
     assert_string_equal(plan_rig_plan(rig), "nomination a on n3: " GPU "=0\n");
 }
 
-static void others_go_at_once_when_the_pod_with_the_reservation_goes(void **state)
+TEST_ON(struct plan_rig *rig, others_go_at_once_when_the_pod_with_the_reservation_goes)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     plan_rig_run_on(rig, "x", "n1", 1, 100);
     plan_rig_wait(rig, "wide", 2, 50);
@@ -80,7 +79,7 @@ static void others_go_at_once_when_the_pod_with_the_reservation_goes(void **stat
 
 /* Together the units that end first would do, but they lie on two GPUs: that shows only when the
  * node is searched. */
-static void among_nodes_searched_the_one_that_has_room_first_is_reserved(void **state)
+TEST_THAT(among_nodes_searched_the_one_that_has_room_first_is_reserved)
 {
     static const struct {
         int64_t hope_s[2]; /* when so many units are free on each node, */
@@ -90,7 +89,6 @@ static void among_nodes_searched_the_one_that_has_room_first_is_reserved(void **
         {{40, 50}, {100, 100}, "n1"}, {{50, 40}, {100, 100}, "n1"}, {{40, 50}, {200, 100}, "n2"},
         {{50, 40}, {200, 100}, "n2"}, {{50, 40}, {100, 200}, "n1"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct plan_rig *rig = plan_rig_new();
         struct sl_queue_row row;
@@ -118,7 +116,7 @@ static struct plan_rig_pod *with_cpu(struct plan_rig_pod *p, int64_t cpu_milli)
 }
 
 /* What the ends until then free counts, all of it, and so does what a start would take. */
-static void a_start_leaves_a_reservation_the_cpu_and_memory_that_it_needs(void **state)
+TEST_THAT(a_start_leaves_a_reservation_the_cpu_and_memory_that_it_needs)
 {
     static const struct {
         struct sl_host host;
@@ -130,7 +128,6 @@ static void a_start_leaves_a_reservation_the_cpu_and_memory_that_it_needs(void *
         {{.cpu_milli = -1, .memory_bytes = 29, .pods = -1}, ""},
         {{.cpu_milli = -1, .memory_bytes = -1, .pods = 3}, "backfill long on n1: " GPU "=2\n"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct plan_rig *rig = plan_rig_new();
         plan_rig_node(rig, "n1", 3)->node.host = rows[i].host;
@@ -145,9 +142,8 @@ static void a_start_leaves_a_reservation_the_cpu_and_memory_that_it_needs(void *
 }
 
 /* Nothing frees the room for it: it holds nobody up, now and at the next look. */
-static void a_pod_that_nothing_frees_room_for_reserves_nothing(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_nothing_frees_room_for_reserves_nothing)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     share_node(rig, "n1", 1);
     run_share(rig, "a", "n1", 4, MEM "=0*4", 100);
@@ -170,9 +166,8 @@ static void a_pod_that_nothing_frees_room_for_reserves_nothing(void **state)
     }
 }
 
-static void a_pod_that_requests_no_cpu_reserves_where_none_is_left(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_that_requests_no_cpu_reserves_where_none_is_left)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     plan_rig_node(rig, "n1", 2);
     rig->node[0].node.host = (struct sl_host){.cpu_milli = 4000, .memory_bytes = 100, .pods = 9};
@@ -188,9 +183,8 @@ static void a_pod_that_requests_no_cpu_reserves_where_none_is_left(void **state)
     assert_int_equal(row.start_us, SECONDS(1000100));
 }
 
-static void a_pod_has_one_pardon_and_keeps_it_until_it_expires(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_has_one_pardon_and_keeps_it_until_it_expires)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     int64_t created_us = plan_rig_wait(rig, "a", 1, 60)->pod.created_us;
     struct plan_rig_pod *shorter = plan_rig_pod(rig, "a", GPU, 1, 50);
@@ -203,20 +197,4 @@ static void a_pod_has_one_pardon_and_keeps_it_until_it_expires(void **state)
     other->pod.created_us = created_us;
     plan_rig_put(rig, other);
     assert_string_equal(plan_rig_run(rig, 9), "nomination a on n1: " GPU "=0\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(a_backfilled_share_goes_beside_the_reserved_gpu),
-        PLAN_TEST(a_reserved_gpu_counts_once_though_it_is_still_in_use),
-        PLAN_TEST(a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals),
-        PLAN_TEST(others_go_at_once_when_the_pod_with_the_reservation_goes),
-        cmocka_unit_test(among_nodes_searched_the_one_that_has_room_first_is_reserved),
-        cmocka_unit_test(a_start_leaves_a_reservation_the_cpu_and_memory_that_it_needs),
-        PLAN_TEST(a_pod_that_nothing_frees_room_for_reserves_nothing),
-        PLAN_TEST(a_pod_that_requests_no_cpu_reserves_where_none_is_left),
-        PLAN_TEST(a_pod_has_one_pardon_and_keeps_it_until_it_expires),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,10 +42,11 @@ static const char *names_in(const char *log)
     return names;
 }
 
-static void pods_of_all_resources_go_in_one_order(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_THAT(pods_of_all_resources_go_in_one_order)
 {
     static const char *const resources[] = {GPU, MEM, SHARED};
-    (void)state;
     for (uint64_t random = 1; random <= ROUNDS; random++) {
         struct plan_rig *rig = plan_rig_new();
         uint64_t seed = random;
@@ -64,9 +65,8 @@ static void pods_of_all_resources_go_in_one_order(void **state)
     }
 }
 
-static void a_run_that_stops_for_its_pace_goes_on_where_it_stopped(void **state)
+TEST_ON(struct plan_rig *rig, a_run_that_stops_for_its_pace_goes_on_where_it_stopped)
 {
-    struct plan_rig *rig = *state;
     struct sl_queue_row row;
     given_room_for_all(rig);
     plan_rig_wait(rig, "a", 1, 60);
@@ -88,9 +88,8 @@ static void a_run_that_stops_for_its_pace_goes_on_where_it_stopped(void **state)
     assert_int_equal(row.since_us, rig->now_us); /* nominated just now */
 }
 
-static void many_that_find_no_room_keep_those_behind_from_no_other_lane(void **state)
+TEST_ON(struct plan_rig *rig, many_that_find_no_room_keep_those_behind_from_no_other_lane)
 {
-    struct plan_rig *rig = *state;
     char name[PLAN_NAME];
     plan_rig_node(rig, "n1", 2);
     plan_rig_share(plan_rig_node(rig, "n2", 1), 8);
@@ -107,14 +106,4 @@ static void many_that_find_no_room_keep_those_behind_from_no_other_lane(void **s
     assert_string_equal(plan_rig_state(rig, "shares"), "Held NoRoom");
     assert_string_equal(plan_rig_state(rig, "p01"), "Held NoRoom");
     assert_string_equal(plan_rig_state(rig, "p23"), "Held NoRoom");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_of_all_resources_go_in_one_order),
-        PLAN_TEST(a_run_that_stops_for_its_pace_goes_on_where_it_stopped),
-        PLAN_TEST(many_that_find_no_room_keep_those_behind_from_no_other_lane),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

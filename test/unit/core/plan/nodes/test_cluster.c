@@ -161,7 +161,7 @@ static bool ends_time_outs(void (*change)(struct state_of_node *s))
     return ended;
 }
 
-static void a_node_that_becomes_another_ends_time_outs(void **state)
+TEST_THAT(a_node_that_becomes_another_ends_time_outs)
 {
     static void (*const changes[])(struct state_of_node *) = {
         gets_cpu,
@@ -180,7 +180,6 @@ static void a_node_that_becomes_another_ends_time_outs(void **state)
         loses_its_first_device,
         loses_its_last_device,
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         if (!ends_time_outs(changes[i])) {
             fail_msg("change %zu ends no time-out", i);
@@ -188,17 +187,15 @@ static void a_node_that_becomes_another_ends_time_outs(void **state)
     }
 }
 
-static void a_node_that_is_told_again_ends_no_time_out(void **state)
+TEST_THAT(a_node_that_is_told_again_ends_no_time_out)
 {
-    (void)state;
     assert_false(ends_time_outs(does_not_change));
 }
 
-static void a_node_of_another_name_takes_the_place_of_one(void **state)
+TEST_THAT(a_node_of_another_name_takes_the_place_of_one)
 {
     static struct state_of_node nodes[2];
     struct plan_rig *rig = plan_rig_new();
-    (void)state;
     describe(&nodes[0]);
     describe(&nodes[1]);
     (void)snprintf(nodes[1].is.name, sizeof(nodes[1].is.name), "n2");
@@ -211,12 +208,11 @@ static void a_node_of_another_name_takes_the_place_of_one(void **state)
     free_rig(rig);
 }
 
-static void a_node_that_comes_to_offer_a_resource_has_its_pods(void **state)
+TEST_THAT(a_node_that_comes_to_offer_a_resource_has_its_pods)
 {
     static struct state_of_node before;
     static struct state_of_node after;
     struct plan_rig *rig = plan_rig_new();
-    (void)state;
     describe(&before);
     describe(&after);
     before.is.pool[0] = before.is.pool[1];
@@ -264,9 +260,8 @@ static unsigned nominated_beside_others(struct sl_host host)
     return n;
 }
 
-static void what_others_use_of_a_host_stays_used_beside_nominations(void **state)
+TEST_THAT(what_others_use_of_a_host_stays_used_beside_nominations)
 {
-    (void)state;
     assert_int_equal(nominated_beside_others((struct sl_host){-1, -1, -1}), 4);
     assert_int_equal(nominated_beside_others((struct sl_host){10, -1, -1}), 3);
     assert_int_equal(nominated_beside_others((struct sl_host){9, -1, -1}), 2);
@@ -277,7 +272,7 @@ static void what_others_use_of_a_host_stays_used_beside_nominations(void **state
 }
 
 /* Less room, then more, before anybody looked: what is told last counts. */
-static void room_that_came_after_some_was_taken_is_given(void **state)
+TEST_THAT_WITH(room_that_came_after_some_was_taken_is_given, plan_rig_set_up, plan_rig_tear_down)
 {
     struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 3);
@@ -292,7 +287,8 @@ static void room_that_came_after_some_was_taken_is_given(void **state)
 }
 
 /* The rig tells of its nodes in their order; here the second is there before the first. */
-static void a_node_that_comes_before_another_by_name_drops_nothing_there(void **state)
+TEST_THAT_WITH(a_node_that_comes_before_another_by_name_drops_nothing_there, plan_rig_set_up,
+               plan_rig_tear_down)
 {
     struct plan_rig *rig = *state;
     struct sl_error err = {0};
@@ -319,18 +315,4 @@ static void a_node_that_comes_before_another_by_name_drops_nothing_there(void **
     for (unsigned i = 0; i < 3; i++) {
         rig->view[i] = view[i]; /* the rig frees them */
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(room_that_came_after_some_was_taken_is_given),
-        PLAN_TEST(a_node_that_comes_before_another_by_name_drops_nothing_there),
-        cmocka_unit_test(a_node_that_becomes_another_ends_time_outs),
-        cmocka_unit_test(a_node_that_is_told_again_ends_no_time_out),
-        cmocka_unit_test(a_node_of_another_name_takes_the_place_of_one),
-        cmocka_unit_test(a_node_that_comes_to_offer_a_resource_has_its_pods),
-        cmocka_unit_test(what_others_use_of_a_host_stays_used_beside_nominations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
 /* What nodes offer, and what becomes of nominations when they offer it no longer. */
 #include "unit/core/plan/plan_rig.h"
 
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
 /* A device goes, and the nomination with it. */
-static void a_nomination_on_a_device_that_is_gone_is_given_back(void **state)
+TEST_ON(struct plan_rig *rig, a_nomination_on_a_device_that_is_gone_is_given_back)
 {
-    struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 2);
     plan_rig_start(rig, plan_rig_pod(rig, "x", GPU, 1, 100), "n1", GPU "=0");
     plan_rig_wait(rig, "a", 1, 50);
@@ -15,9 +16,8 @@ static void a_nomination_on_a_device_that_is_gone_is_given_back(void **state)
     assert_string_equal(plan_rig_state(rig, "a"), "Held NoRoom");
 }
 
-static void a_share_on_a_device_that_shrank_is_given_back(void **state)
+TEST_ON(struct plan_rig *rig, a_share_on_a_device_that_shrank_is_given_back)
 {
-    struct plan_rig *rig = *state;
     plan_rig_share(plan_rig_node(rig, "n1", 2), 8);
     plan_rig_start(rig, plan_rig_pod(rig, "x", MEM, 4, 100), "n1", MEM "=0*4");
     plan_rig_put(rig, plan_rig_pod(rig, "a", MEM, 4, 50));
@@ -29,7 +29,7 @@ static void a_share_on_a_device_that_shrank_is_given_back(void **state)
 }
 
 /* Any part of it, not the first alone. */
-static void a_nomination_of_which_one_device_falls_ill_is_given_back(void **state)
+TEST_THAT(a_nomination_of_which_one_device_falls_ill_is_given_back)
 {
     for (unsigned ill = 0; ill < 2; ill++) {
         struct plan_rig *rig = plan_rig_new();
@@ -44,9 +44,8 @@ static void a_nomination_of_which_one_device_falls_ill_is_given_back(void **stat
 }
 
 /* A node that may be cut offers the instances of all its GPUs, whatever models they are. */
-static void every_model_of_a_node_that_may_be_cut_is_offered(void **state)
+TEST_ON(struct plan_rig *rig, every_model_of_a_node_that_may_be_cut_is_offered)
 {
-    struct plan_rig *rig = *state;
     struct plan_rig_node *n = plan_rig_node(rig, "n1", 2);
     n->node.partition = (struct sl_partition){.actuator = SL_ACTUATOR_MIG_MANAGER};
     n->device[0].model = sl_mig_model_find(SL_STR("NVIDIA-A30"), 0);
@@ -64,9 +63,8 @@ static void every_model_of_a_node_that_may_be_cut_is_offered(void **state)
 }
 
 /* Its plugin restarts, or GPUs are ill: the pod need not be changed. */
-static void a_pod_waits_for_units_that_are_out_of_service(void **state)
+TEST_ON(struct plan_rig *rig, a_pod_waits_for_units_that_are_out_of_service)
 {
-    struct plan_rig *rig = *state;
     static struct sl_absent absent = {.units = 8};
     struct plan_rig_node *n = plan_rig_node(rig, "n1", 2);
     absent.key = sl_hash(GPU, strlen(GPU));
@@ -117,9 +115,8 @@ static void turn(struct plan_rig_node *state[2])
     state[1]->away = !state[1]->away;
 }
 
-static void the_text_says_that_units_are_out_of_service(void **state)
+TEST_ON(struct plan_rig *rig, the_text_says_that_units_are_out_of_service)
 {
-    struct plan_rig *rig = *state;
     struct plan_rig_node *n1[2];
     make_states(rig, n1, 1);
     plan_rig_start(rig, plan_rig_pod(rig, "x", GPU, 1, 100), "n1", GPU "=0");
@@ -131,9 +128,8 @@ static void the_text_says_that_units_are_out_of_service(void **state)
     assert_null(strstr(text_of(rig, "a"), "out of service"));
 }
 
-static void what_a_device_class_offers_is_waited_for_and_said_to_be_so(void **state)
+TEST_ON(struct plan_rig *rig, what_a_device_class_offers_is_waited_for_and_said_to_be_so)
 {
-    struct plan_rig *rig = *state;
     struct sl_dra dra = {0};
     plan_rig_node(rig, "n1", 2);
     plan_rig_put(rig, plan_rig_pod(rig, "dra", "nvidia.com/mig-1g.5gb", 1, 100));
@@ -159,9 +155,8 @@ static void what_a_device_class_offers_is_waited_for_and_said_to_be_so(void **st
 }
 
 /* GPUs that DRA gives have labels too, and no plugin will come to offer them. */
-static void labels_of_gpus_do_not_hide_the_device_class(void **state)
+TEST_ON(struct plan_rig *rig, labels_of_gpus_do_not_hide_the_device_class)
 {
-    struct plan_rig *rig = *state;
     struct sl_dra dra = {0};
     struct plan_rig_node *n1[2];
     make_states(rig, n1, 0);
@@ -182,19 +177,4 @@ static void labels_of_gpus_do_not_hide_the_device_class(void **state)
     turn(n1); /* and went */
     plan_rig_put(rig, plan_rig_pod(rig, "b", GPU, 1, 100));
     assert_string_equal(reason_of(rig, "b"), "DeviceClass");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(a_nomination_on_a_device_that_is_gone_is_given_back),
-        PLAN_TEST(a_share_on_a_device_that_shrank_is_given_back),
-        cmocka_unit_test(a_nomination_of_which_one_device_falls_ill_is_given_back),
-        PLAN_TEST(every_model_of_a_node_that_may_be_cut_is_offered),
-        PLAN_TEST(a_pod_waits_for_units_that_are_out_of_service),
-        PLAN_TEST(the_text_says_that_units_are_out_of_service),
-        PLAN_TEST(what_a_device_class_offers_is_waited_for_and_said_to_be_so),
-        PLAN_TEST(labels_of_gpus_do_not_hide_the_device_class),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* A node becomes another when it has other units out of service: its pods are judged anew. */
 #include "unit/core/plan/plan_rig.h"
 
-static void a_pod_waits_only_while_enough_units_are_out_of_service(void **state)
+TEST_THAT(a_pod_waits_only_while_enough_units_are_out_of_service)
 {
     static const struct {
         unsigned at; /* of the GPUs among what is absent */
@@ -35,12 +35,4 @@ static void a_pod_waits_only_while_enough_units_are_out_of_service(void **state)
         assert_string_equal(plan_rig_state(rig, "all"), rows[i].state);
         plan_rig_free(rig);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_waits_only_while_enough_units_are_out_of_service),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* When what was written on a waiting pod is written anew. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sliced/notice.h"
+#include "unit/test.h"
 
 #define SECOND INT64_C(1000000)
 #define MINUTE (60 * SECOND)
@@ -29,23 +23,20 @@ static void assert_due(struct sl_notice written, struct sl_notice now, enum sl_n
     assert_int_equal(sl_notice_due(&written, &now), due);
 }
 
-static void what_was_never_written_is_due(void **state)
+TEST_THAT(what_was_never_written_is_due)
 {
     struct sl_notice written = {.at_us = 0};
-    (void)state;
     assert_due(written, notice(0, 5, 0), SL_NOTICE_CHANGED);
 }
 
-static void what_stays_as_it_is_stays_written(void **state)
+TEST_THAT(what_stays_as_it_is_stays_written)
 {
-    (void)state;
     assert_due(notice(0, 5, HOUR), notice(300 * HOUR, 5, HOUR), SL_NOTICE_GOOD);
 }
 
-static void another_reason_is_news_after_ten_seconds(void **state)
+TEST_THAT(another_reason_is_news_after_ten_seconds)
 {
     struct sl_notice now = notice(9 * SECOND, 5, HOUR);
-    (void)state;
     now.reason = SL_HOLD_BEHIND;
     assert_due(notice(0, 5, HOUR), now, SL_NOTICE_GOOD);
     now.at_us += SECOND;
@@ -55,19 +46,17 @@ static void another_reason_is_news_after_ten_seconds(void **state)
     assert_due(notice(0, 5, HOUR), now, SL_NOTICE_CHANGED);
 }
 
-static void who_has_become_the_first_is_told_so_soon(void **state)
+TEST_THAT(who_has_become_the_first_is_told_so_soon)
 {
     struct sl_notice now = notice(10 * SECOND, 1, 0);
-    (void)state;
     assert_due(notice(0, 2, 0), now, SL_NOTICE_CHANGED);
     assert_due(now, notice(20 * SECOND, 3, 0), SL_NOTICE_CHANGED);
     assert_due(notice(0, 3, 0), notice(20 * SECOND, 2, 0), SL_NOTICE_GOOD);
 }
 
-static void the_end_of_the_wait_is_news_at_once(void **state)
+TEST_THAT(the_end_of_the_wait_is_news_at_once)
 {
     static const enum sl_queue_state ends[] = {SL_QUEUE_NOMINATED, SL_QUEUE_RELEASED};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct sl_notice now = notice(0, 1, HOUR);
         now.state = ends[i];
@@ -81,18 +70,16 @@ static void the_end_of_the_wait_is_news_at_once(void **state)
     assert_true(sl_notice_waits(SL_QUEUE_REFUSED));
 }
 
-static void what_could_not_be_written_is_due_after_a_minute(void **state)
+TEST_THAT(what_could_not_be_written_is_due_after_a_minute)
 {
     struct sl_notice written = notice(0, 5, 0);
-    (void)state;
     written.state = SL_QUEUE_STATES;
     assert_due(written, notice(MINUTE - 1, 5, 0), SL_NOTICE_GOOD);
     assert_due(written, notice(MINUTE, 5, 0), SL_NOTICE_CHANGED);
 }
 
-static void a_place_is_news_when_it_moved_by_a_quarter(void **state)
+TEST_THAT(a_place_is_news_when_it_moved_by_a_quarter)
 {
-    (void)state;
     assert_due(notice(0, 100, 0), notice(HOUR, 76, 0), SL_NOTICE_GOOD);
     assert_due(notice(0, 100, 0), notice(HOUR, 75, 0), SL_NOTICE_MOVED);
     assert_due(notice(0, 100, 0), notice(HOUR, 125, 0), SL_NOTICE_MOVED);
@@ -100,19 +87,17 @@ static void a_place_is_news_when_it_moved_by_a_quarter(void **state)
     assert_due(notice(0, 4, 0), notice(MINUTE, 3, 0), SL_NOTICE_MOVED);
 }
 
-static void the_number_ahead_counts_as_well(void **state)
+TEST_THAT(the_number_ahead_counts_as_well)
 {
     struct sl_notice now = notice(MINUTE, 100, 0);
-    (void)state;
     now.ahead = 74;
     assert_due(notice(0, 100, 0), now, SL_NOTICE_MOVED);
     now.ahead = 98;
     assert_due(notice(0, 100, 0), now, SL_NOTICE_GOOD);
 }
 
-static void a_start_is_news_when_it_moved_by_a_quarter_of_what_was_left(void **state)
+TEST_THAT(a_start_is_news_when_it_moved_by_a_quarter_of_what_was_left)
 {
-    (void)state;
     assert_due(notice(0, 5, 4 * HOUR), notice(MINUTE, 5, 4 * HOUR + 59 * MINUTE), SL_NOTICE_GOOD);
     assert_due(notice(0, 5, 4 * HOUR), notice(MINUTE, 5, 5 * HOUR), SL_NOTICE_MOVED);
     assert_due(notice(0, 5, 4 * HOUR), notice(MINUTE, 5, 3 * HOUR), SL_NOTICE_MOVED);
@@ -124,11 +109,10 @@ static void a_start_is_news_when_it_moved_by_a_quarter_of_what_was_left(void **s
     assert_due(notice(0, 5, HOUR), notice(MINUTE, 5, 0), SL_NOTICE_MOVED);
 }
 
-static void a_pod_that_moves_up_from_far_behind_is_written_of_some_thirty_times(void **state)
+TEST_THAT(a_pod_that_moves_up_from_far_behind_is_written_of_some_thirty_times)
 {
     struct sl_notice written = notice(0, 10000, 0);
     unsigned writings = 1;
-    (void)state;
     for (size_t position = 10000; position > 0; position--) {
         struct sl_notice now = notice((int64_t)(10000 - position) * HOUR, position, 0);
         if (sl_notice_due(&written, &now) != SL_NOTICE_GOOD) {
@@ -137,21 +121,4 @@ static void a_pod_that_moves_up_from_far_behind_is_written_of_some_thirty_times(
         }
     }
     assert_in_range(writings, 25, 35);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_never_written_is_due),
-        cmocka_unit_test(what_stays_as_it_is_stays_written),
-        cmocka_unit_test(another_reason_is_news_after_ten_seconds),
-        cmocka_unit_test(who_has_become_the_first_is_told_so_soon),
-        cmocka_unit_test(the_end_of_the_wait_is_news_at_once),
-        cmocka_unit_test(what_could_not_be_written_is_due_after_a_minute),
-        cmocka_unit_test(a_place_is_news_when_it_moved_by_a_quarter),
-        cmocka_unit_test(the_number_ahead_counts_as_well),
-        cmocka_unit_test(a_start_is_news_when_it_moved_by_a_quarter_of_what_was_left),
-        cmocka_unit_test(a_pod_that_moves_up_from_far_behind_is_written_of_some_thirty_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

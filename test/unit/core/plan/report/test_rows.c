@@ -20,7 +20,9 @@ static struct sl_queue_row row_of(struct plan_rig *rig, const char *name)
     return row;
 }
 
-static void gpus_may_be_cut_for_a_pod_that_lacks_room_and_took_every_nomination(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_THAT(gpus_may_be_cut_for_a_pod_that_lacks_room_and_took_every_nomination)
 {
     struct plan_rig *rig = *state;
     struct sl_cut_pod cut;
@@ -47,9 +49,8 @@ static void gpus_may_be_cut_for_a_pod_that_lacks_room_and_took_every_nomination(
 }
 
 /* It counts units, and these may be too small for the pod. */
-static void an_estimate_that_is_due_counts_for_none(void **state)
+TEST_ON(struct plan_rig *rig, an_estimate_that_is_due_counts_for_none)
 {
-    struct plan_rig *rig = *state;
     struct sl_cut_pod cut;
     given_two_that_wait(rig);
     struct sl_queue_row row = row_of(rig, "first");
@@ -63,9 +64,8 @@ static void an_estimate_that_is_due_counts_for_none(void **state)
     assert_int_equal(cut.start_us, 0);
 }
 
-static void an_estimate_is_never_in_the_past(void **state)
+TEST_ON(struct plan_rig *rig, an_estimate_is_never_in_the_past)
 {
-    struct plan_rig *rig = *state;
     struct sl_error err = {0};
     given_two_that_wait(rig);
     assert_int_equal(sl_planner_estimate(rig->planner, rig->now_us, &err), 0);
@@ -80,9 +80,8 @@ static void an_estimate_is_never_in_the_past(void **state)
     assert_int_equal(row_of(rig, "second").start_us, rig->now_us);
 }
 
-static void an_estimate_is_forgotten_when_the_clock_is_put(void **state)
+TEST_ON(struct plan_rig *rig, an_estimate_is_forgotten_when_the_clock_is_put)
 {
-    struct plan_rig *rig = *state;
     struct sl_error err = {0};
     given_two_that_wait(rig);
     assert_int_equal(sl_planner_estimate(rig->planner, rig->now_us, &err), 0);
@@ -93,9 +92,8 @@ static void an_estimate_is_forgotten_when_the_clock_is_put(void **state)
     assert_int_equal(row_of(rig, "second").start_us, 0);
 }
 
-static void only_a_pod_that_waits_in_line_has_others_ahead(void **state)
+TEST_ON(struct plan_rig *rig, only_a_pod_that_waits_in_line_has_others_ahead)
 {
-    struct plan_rig *rig = *state;
     given_two_that_wait(rig);
     plan_rig_node(rig, "n2", 1);
     assert_string_equal(plan_rig_plan(rig), "nomination first on n2: " GPU "=0\n");
@@ -110,9 +108,8 @@ static void only_a_pod_that_waits_in_line_has_others_ahead(void **state)
 
 /* ---- cuts ---- */
 
-static void the_last_word_on_a_cut_counts(void **state)
+TEST_ON(struct plan_rig *rig, the_last_word_on_a_cut_counts)
 {
-    struct plan_rig *rig = *state;
     char node[] = "n1";
     char text[] = "GPU 0 of n1 is being cut";
     given_two_that_wait(rig);
@@ -134,9 +131,8 @@ static void the_last_word_on_a_cut_counts(void **state)
     assert_null(row_of(rig, "first").cut_node);
 }
 
-static void the_earlier_of_a_reservation_and_a_cut_is_estimated(void **state)
+TEST_ON(struct plan_rig *rig, the_earlier_of_a_reservation_and_a_cut_is_estimated)
 {
-    struct plan_rig *rig = *state;
     given_two_that_wait(rig);
     struct sl_queue_row reserved = row_of(rig, "first");
     assert_int_equal(reserved.estimate, SL_ESTIMATE_RESERVED);
@@ -153,9 +149,8 @@ static void the_earlier_of_a_reservation_and_a_cut_is_estimated(void **state)
     assert_int_equal(row_of(rig, "first").estimate, SL_ESTIMATE_RESERVED);
 }
 
-static void a_cut_moves_with_the_clock(void **state)
+TEST_ON(struct plan_rig *rig, a_cut_moves_with_the_clock)
 {
-    struct plan_rig *rig = *state;
     given_two_that_wait(rig);
     sl_planner_set_cut(rig->planner, SL_STR("second"), "n1", "a cut", rig->now_us + SECONDS(40));
     assert_int_equal(row_of(rig, "second").start_us, rig->now_us + SECONDS(40));
@@ -171,9 +166,8 @@ static void add_name(void *context, const struct sl_queue_row *row)
     plan_rig_log(context, "%s %u\n", row->pod->name, row->ahead);
 }
 
-static void no_more_rows_are_told_than_asked_for_and_all_are_counted(void **state)
+TEST_ON(struct plan_rig *rig, no_more_rows_are_told_than_asked_for_and_all_are_counted)
 {
-    struct plan_rig *rig = *state;
     rig->log[0] = '\0';
     assert_int_equal(sl_planner_visit(rig->planner, rig->now_us, 9, add_name, rig), 0);
     given_two_that_wait(rig);
@@ -185,9 +179,8 @@ static void no_more_rows_are_told_than_asked_for_and_all_are_counted(void **stat
     assert_string_equal(rig->log, "first 0\nsecond 1\n");
 }
 
-static void the_oldest_of_those_that_are_not_refused_is_told(void **state)
+TEST_ON(struct plan_rig *rig, the_oldest_of_those_that_are_not_refused_is_told)
 {
-    struct plan_rig *rig = *state;
     struct sl_plan_stats stats;
     sl_planner_stats(rig->planner, &stats);
     assert_int_equal(stats.oldest_us, 0);
@@ -197,21 +190,4 @@ static void the_oldest_of_those_that_are_not_refused_is_told(void **state)
     assert_string_equal(plan_rig_state(rig, "huge"), "Refused Never");
     sl_planner_stats(rig->planner, &stats);
     assert_int_equal(stats.oldest_us, SECONDS(1000001));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(gpus_may_be_cut_for_a_pod_that_lacks_room_and_took_every_nomination),
-        PLAN_TEST(an_estimate_that_is_due_counts_for_none),
-        PLAN_TEST(an_estimate_is_never_in_the_past),
-        PLAN_TEST(an_estimate_is_forgotten_when_the_clock_is_put),
-        PLAN_TEST(only_a_pod_that_waits_in_line_has_others_ahead),
-        PLAN_TEST(the_last_word_on_a_cut_counts),
-        PLAN_TEST(the_earlier_of_a_reservation_and_a_cut_is_estimated),
-        PLAN_TEST(a_cut_moves_with_the_clock),
-        PLAN_TEST(no_more_rows_are_told_than_asked_for_and_all_are_counted),
-        PLAN_TEST(the_oldest_of_those_that_are_not_refused_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,9 @@ static void has_no_constraints(struct plan_rig_pod *p)
     p->pod.constraints = NULL;
 }
 
-static void pods_that_differ_in_what_decides_share_no_class(void **state)
+TEST_FIXTURE(plan_rig_set_up, plan_rig_tear_down)
+
+TEST_ON(struct plan_rig *rig, pods_that_differ_in_what_decides_share_no_class)
 {
     static void (*const changes[])(struct plan_rig_pod * p) = {
         asks_for_more,
@@ -100,7 +102,6 @@ static void pods_that_differ_in_what_decides_share_no_class(void **state)
         has_other_constraints,
         has_no_constraints,
     };
-    struct plan_rig *rig = *state;
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         struct plan_rig_pod *p = pod_of_two(rig);
         struct plan_rig_pod *other = pod_of_two(rig);
@@ -117,9 +118,8 @@ static void pods_that_differ_in_what_decides_share_no_class(void **state)
     }
 }
 
-static void pods_that_differ_in_nothing_that_decides_share_a_class(void **state)
+TEST_ON(struct plan_rig *rig, pods_that_differ_in_nothing_that_decides_share_a_class)
 {
-    struct plan_rig *rig = *state;
     struct plan_rig_pod *p = pod_of_two(rig);
     struct plan_rig_pod *other = pod_of_two(rig);
     other->pod.timeout_s++;
@@ -146,9 +146,8 @@ static uint32_t weight_of(struct plan_rig *rig, const struct sl_constraints *con
     return weight;
 }
 
-static void four_expressions_and_values_cost_as_much_as_a_look_at_a_node(void **state)
+TEST_ON(struct plan_rig *rig, four_expressions_and_values_cost_as_much_as_a_look_at_a_node)
 {
-    struct plan_rig *rig = *state;
     struct sl_constraints c = {.weight = 3};
     assert_int_equal(weight_of(rig, &c), 0);
     c.weight = 4;
@@ -157,9 +156,8 @@ static void four_expressions_and_values_cost_as_much_as_a_look_at_a_node(void **
     assert_int_equal(weight_of(rig, &c), UINT16_MAX / 4);
 }
 
-static void constraints_are_tried_once_on_each_kind_of_node(void **state)
+TEST_ON(struct plan_rig *rig, constraints_are_tried_once_on_each_kind_of_node)
 {
-    struct plan_rig *rig = *state;
     struct plan_rig_node *n1 = plan_rig_node(rig, "n1", 1);
     struct plan_rig_node *n2 = plan_rig_node(rig, "n2", 1);
     struct plan_rig_pod *p = pod_of_two(rig);
@@ -200,15 +198,4 @@ static void constraints_are_tried_once_on_each_kind_of_node(void **state)
     assert_true(sl_plan_admits(&run, class, &n1->node));
     assert_in_range(run.checks, SL_PLAN_CHECKS / 4 * 3, SL_PLAN_CHECKS - 1);
     sl_plan_class_unref(rig->planner, class);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAN_TEST(pods_that_differ_in_what_decides_share_no_class),
-        PLAN_TEST(pods_that_differ_in_nothing_that_decides_share_a_class),
-        PLAN_TEST(four_expressions_and_values_cost_as_much_as_a_look_at_a_node),
-        PLAN_TEST(constraints_are_tried_once_on_each_kind_of_node),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* Sorting pods: all come in order, however far from it they were, and equal ones stay as they were.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "core/plan/state/state.h"
+#include "unit/test.h"
 
 enum { PODS_MAX = 200, ROUNDS = 300 };
 
@@ -51,9 +45,8 @@ static void put_all(size_t n, unsigned times)
     }
 }
 
-static void pods_in_any_order_are_sorted_and_equals_stay(void **state)
+TEST_THAT(pods_in_any_order_are_sorted_and_equals_stay)
 {
-    (void)state;
     shelf.random = 1;
     for (unsigned round = 0; round < ROUNDS; round++) {
         size_t n = draw(PODS_MAX + 1);
@@ -62,9 +55,8 @@ static void pods_in_any_order_are_sorted_and_equals_stay(void **state)
     }
 }
 
-static void runs_in_order_are_merged(void **state)
+TEST_THAT(runs_in_order_are_merged)
 {
-    (void)state;
     for (unsigned runs = 1; runs <= 9; runs++) {
         put_all(PODS_MAX, 1);
         for (unsigned i = 0; i < PODS_MAX; i++) {
@@ -74,22 +66,11 @@ static void runs_in_order_are_merged(void **state)
     }
 }
 
-static void pods_in_reverse_are_sorted(void **state)
+TEST_THAT(pods_in_reverse_are_sorted)
 {
-    (void)state;
     put_all(PODS_MAX, 1);
     for (unsigned i = 0; i < PODS_MAX; i++) {
         shelf.pod[i].ready_us = PODS_MAX - i;
     }
     sort_and_check(PODS_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_in_any_order_are_sorted_and_equals_stay),
-        cmocka_unit_test(runs_in_order_are_merged),
-        cmocka_unit_test(pods_in_reverse_are_sorted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
