@@ -382,9 +382,13 @@ static bool pods_plan(struct sl_queue_worker *worker, int64_t now_us)
     int again = 1;
     for (int i = 0; again > 0 && i < PLANS_PER_ROUND; i++) {
         worker->refusals_left = SL_QUEUE_TOLD;
-        again = snapshot_take(worker, now_us)
-                    ? sl_engine_plan(worker->engine, now_us, sl_queue_act, worker, NULL)
-                    : -1;
+        again = snapshot_take(worker, now_us) ? 1 : -1;
+        if (worker->options.stages != NULL) { /* what opened before the snapshot was published */
+            sl_stage_tracker_collect(worker->options.stages, worker->engine, now_us);
+        }
+        if (again > 0) {
+            again = sl_engine_plan(worker->engine, now_us, sl_queue_act, worker, NULL);
+        }
     }
     return again == 0;
 }
@@ -411,9 +415,6 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
     worker->explains_left = SL_EXPLAINS_MAX;
     if (!read_mail(worker, mail, now_us) || worker->unread) {
         worker->unread = !read_all(worker, now_us);
-    }
-    if (worker->options.stages != NULL) {
-        sl_stage_tracker_collect(worker->options.stages, worker->engine, now_us);
     }
     worker->short_of_memory = !pods_plan(worker, now_us);
     /* with what was nominated just now, or cuts would wait for a round without nominations */

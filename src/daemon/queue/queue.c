@@ -189,6 +189,12 @@ static size_t read_ahead(void *context, const struct sl_pod *pod,
     return n;
 }
 
+static void hold_plans(void *context, bool begins)
+{
+    struct sl_queue_worker *worker = context;
+    (void)(begins ? pthread_mutex_lock : pthread_mutex_unlock)(&worker->plan);
+}
+
 struct sl_queue_reader sl_queue_worker_reader(struct sl_queue_worker *worker)
 {
     return (struct sl_queue_reader){.context = worker,
@@ -200,5 +206,6 @@ struct sl_queue_reader sl_queue_worker_reader(struct sl_queue_worker *worker)
                                     .what_if = sl_queue_what_if,
                                     .metrics = sl_queue_write_metrics,
                                     .state = sl_queue_write_state,
-                                    .settle = sl_queue_settle};
+                                    .settle = sl_queue_settle,
+                                    .hold = hold_plans};
 }

@@ -106,15 +106,25 @@ void sl_embedded_post(struct sl_request *request)
 
 /* ---- DELETE ---- */
 
+/* A pod's end may free units and open a stage: no plan sees one without the other. */
+static void hold_queue(struct sl_app *app, bool begins)
+{
+    if (app->queue.hold != NULL) {
+        app->queue.hold(app->queue.context, begins);
+    }
+}
+
 void sl_embedded_delete(struct sl_request *request)
 {
     struct sl_str ns = request->param[0];
     struct sl_str name = request->param[1];
     struct sl_app *app = request->app;
+    hold_queue(app, true);
     (void)pthread_mutex_lock(&app->admit);
     struct sl_pod *pod = sl_store_pod(app->store, ns, name);
     int rc = pod == NULL ? 0 : sl_store_delete_pod(app->store, ns, name, SL_STR(""), &request->err);
     (void)pthread_mutex_unlock(&app->admit);
+    hold_queue(app, false);
     if (pod == NULL) {
         sl_api_unknown_pod(request, ns, name);
         return;

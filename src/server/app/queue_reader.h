@@ -115,6 +115,9 @@ struct sl_queue_reader {
     /* Waits until all that the store told before this call is planned for, timeout_us at most.
      * False: it is not. For an embedded cluster, where one request follows another. */
     bool (*settle)(void *context, int64_t timeout_us);
+    /* No plan is made from hold(true) to hold(false), of one thread: a plan sees all that an
+     * embedded cluster changes at once, units and stages, or nothing of it. */
+    void (*hold)(void *context, bool begins);
 };
 
 #endif
