@@ -258,7 +258,7 @@ static void play(uint64_t seed, bool lazy)
         }
         if (!lazy && draw(&world, 40) == 0) {
             int64_t by_us = ((int64_t)draw(&world, 7200) - 3600) * second;
-            sl_cut_run_rebase(&other, by_us);
+            sl_times_move(&other, by_us);
             ahead_us += by_us;
             assert_true(run.wake_us == INT64_MAX || other.wake_us == run.wake_us + ahead_us);
         }
