@@ -9,7 +9,7 @@
 #include "sliced/fit.h"
 #include "unit/test.h"
 
-enum { RIG_MADE = 64, RIG_PODS = 64, RIG_INSTANCES = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX };
+enum { RIG_MADE = 256, RIG_PODS = 64, RIG_INSTANCES = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX };
 
 struct rig_pod {
     struct sl_pod pod;

@@ -155,9 +155,6 @@ TEST_THAT(one_scorer_for_many_nodes_says_what_each_alone_would_be)
         }
     }
     assert_true(fitting > 1000);
-    for (unsigned i = 0; i < MANY; i++) {
-        rig_free(rigs[i]);
-    }
 }
 
 /* Idle GPUs are worth what the CPU left for them is: nodes that differ in CPU alone differ. One
@@ -204,9 +201,6 @@ TEST_THAT(scorer_minds_cpu_whichever_term_needs_it)
         }
     }
     assert_true(low < 40 && high > 60);
-    for (unsigned i = 0; i < 16; i++) {
-        rig_free(rigs[i]);
-    }
 }
 
 /* ---- the wire ---- */
