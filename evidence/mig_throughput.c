@@ -85,14 +85,22 @@ static int simulate_way(const struct way *way, double makespan[STEPS], struct sl
     return rc;
 }
 
-enum { WAY, PROCESSES, PAPER, HERE, RATIO };
+enum { WAY, PROCESSES, PAPER_TIME, HERE_TIME, PAPER, HERE, RATIO };
 static const struct sl_column columns[] = {
     [WAY] = SL_COLUMN("", "way", 0, 0),
     [PROCESSES] = SL_COLUMN("processes", "processes", 0, 0),
-    [PAPER] = SL_COLUMN("paper, s", "paper", 0, 0),
-    [HERE] = SL_COLUMN("here, s", "here", 0, 6),
+    [PAPER_TIME] = SL_COLUMN("paper", NULL, 0, 0),
+    [HERE_TIME] = SL_COLUMN("here", NULL, 0, 0),
+    [PAPER] = SL_COLUMN(NULL, "paper", 0, 0),
+    [HERE] = SL_COLUMN(NULL, "here", 0, 6),
     [RATIO] = SL_COLUMN("here/paper", NULL, 2, 0),
 };
+
+static void put_time(struct sl_rows *rows, unsigned column, double seconds)
+{
+    int s = (int)(seconds + 0.5);
+    sl_rows_text(rows, column, "%d:%02d", s / 60, s % 60);
+}
 
 static int play(const struct sl_reproduce_options *options, struct sl_rows *rows,
                 struct sl_error *err)
@@ -100,7 +108,7 @@ static int play(const struct sl_reproduce_options *options, struct sl_rows *rows
     (void)options;
     double makespan[WAYS][STEPS] = {{0}};
     sl_buf_puts(&rows->about, "MIG against sharing (Park et al., Table III): processes on two A30, "
-                              "seconds until the last has ended;\none process takes what the "
+                              "minutes until the last has ended;\none process takes what the "
                               "paper's totals come to a round\n\n");
     for (size_t w = 0; w < WAYS; w++) {
         if (simulate_way(&ways[w], makespan[w], err) < 0) {
@@ -110,6 +118,8 @@ static int play(const struct sl_reproduce_options *options, struct sl_rows *rows
             sl_rows_add(rows, SL_ROW_EVERYWHERE);
             sl_rows_text(rows, WAY, "%s", ways[w].name);
             sl_rows_number(rows, PROCESSES, processes[i]);
+            put_time(rows, PAPER_TIME, ways[w].seconds[i]);
+            put_time(rows, HERE_TIME, makespan[w][i]);
             sl_rows_number(rows, PAPER, ways[w].seconds[i]);
             sl_rows_number(rows, HERE, makespan[w][i]);
             sl_rows_number(rows, RATIO, makespan[w][i] / ways[w].seconds[i]);

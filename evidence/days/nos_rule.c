@@ -78,7 +78,7 @@ static int pod_profile(const struct sl_pod *pod, int *count)
 {
     const struct sl_ask_item *item = &pod->items[0];
     *count = (int)item->count;
-    return pod->n_items == 1 && item->kind == SL_KIND_MIG
+    return pod->n_items == 1 && sl_kinds[item->kind].instance
                ? profile_of(item->shape.compute, item->shape.attributes)
                : -1;
 }

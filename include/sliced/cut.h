@@ -18,6 +18,7 @@
 
 #include "sliced/demand.h"
 #include "sliced/view.h"
+#include "util/data/times.h"
 
 /* Slices of one size, of nos in MPS mode. */
 struct sl_cut_slices {
@@ -151,9 +152,10 @@ int sl_cutter_plan(struct sl_cutter *cutter, const struct sl_cut_input *input,
 
 /* Cuts that are planned and not begun yet; zeroed: none. */
 struct sl_cut_batch {
-    int64_t since_us; /* 0: none */
-    int64_t grown_us; /* when they served more pods for the first time */
-    size_t n_pods;    /* that they serve, at most so far */
+    SL_TIMES(int64_t since_us; /* 0: none */
+             int64_t grown_us; /* when they served more pods for the first time */
+    );
+    size_t n_pods; /* that they serve, at most so far */
 };
 
 /* Is it time to begin the cuts of the plan? They wait for a window, or a fifth of it when they come

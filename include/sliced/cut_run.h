@@ -61,9 +61,13 @@ struct sl_cut_run {
     uint64_t digest;
     uint16_t n_cuts; /* 0: resumed */
     struct sl_cut cut[SL_NODE_DEVICES_MAX];
-    int64_t begun_us;
-    int64_t wake_us; /* look again then though nothing changes */
-    bool taken;      /* pods have come to the node's GPUs since it was decided */
+    SL_TIMES(int64_t begun_us;   /* the first order */
+             int64_t wake_us;    /* look again then though nothing changes */
+             int64_t ordered_us; /* of the machine alone, as the next two */
+             int64_t pause_us;   /* until when */
+             int64_t news_us;    /* when the actuator said that it had ended; 0: it has not */
+    );
+    bool taken; /* pods have come to the node's GPUs since it was decided */
     /* of the machine alone */
     enum {
         SL_CUT_AT_ORDER,
@@ -84,9 +88,6 @@ struct sl_cut_run {
     } had[SL_NODE_POOLS_MAX]; /* allocatable as the cut was decided, or resumed */
     uint64_t wanted;          /* node->partition.wanted as the cut was decided */
     int64_t file_us;          /* of the rules */
-    int64_t ordered_us;
-    int64_t pause_us; /* until when */
-    int64_t news_us;  /* when the actuator said that it had ended; 0: it has not */
     uint16_t n_stood;
     uint64_t stood[SL_CUT_STOOD_MAX]; /* sl_hash of the UID of each pod that was there then */
 };
@@ -124,20 +125,18 @@ enum sl_cut_write_end {
 };
 void sl_cut_run_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us);
 
-/* Tells that the clock was put by by_us. */
-void sl_cut_run_rebase(struct sl_cut_run *run, int64_t by_us);
-
 /* "ordered", "pending", "rebooting", "waiting for allocatable": for people. */
 const char *sl_cut_run_phase(const struct sl_cut_run *run, const struct sl_node *node);
 
 /* Remembers how the cuts of a node went. Zeroed: it had none. */
 struct sl_cut_record {
     uint32_t failures; /* in a row */
-    int64_t out_until_us;
+    SL_TIMES(int64_t out_until_us;
+             int64_t failed_until_us; /* until then those of failed are not tried again */
+    );
     int64_t seconds_us; /* mean of the last ones that were done; 0: none was */
     uint64_t suspect;   /* digest of the last that failed while it was applied; 0: none */
     uint64_t failed[SL_CUT_FAILED_KEPT]; /* of those that did so twice running */
-    int64_t failed_until_us;             /* until then these are not tried again */
 };
 /* Notes how a run of that node ended. */
 void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,

@@ -4,10 +4,12 @@
 #define SLICED_NOTICE_H
 
 #include "sliced/plan.h"
+#include "util/data/times.h"
 
 struct sl_notice {
-    int64_t at_us;             /* when it was written; 0: nothing is known to stand there */
-    int64_t start_us;          /* estimated start; 0: none was told */
+    SL_TIMES(int64_t at_us;    /* when it was written; 0: nothing is known to stand there */
+             int64_t start_us; /* estimated start; 0: none was told */
+    );
     size_t position;           /* in the whole queue, from 1 */
     uint32_t ahead;            /* pods ahead that want the same */
     enum sl_queue_state state; /* SL_QUEUE_STATES: it could not be written */

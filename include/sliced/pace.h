@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/data/times.h"
+
 enum { SL_PACE_FIRST = 16, SL_PACE_MIN = 12 };
 
 enum sl_pace_try { SL_PACE_UP, SL_PACE_REST, SL_PACE_DOWN };
@@ -14,16 +16,16 @@ enum sl_pace_try { SL_PACE_UP, SL_PACE_REST, SL_PACE_DOWN };
 struct sl_pace {
     unsigned max;
     unsigned window;
-    unsigned before;       /* the window to return to when a try does not pay */
-    unsigned n;            /* pods bound in this round */
-    unsigned rounds;       /* without a try, so far */
-    bool full;             /* the window was full during all of this round */
-    bool settling;         /* the first round with another window, which is not judged */
-    bool down;             /* the next try makes the window smaller */
-    enum sl_pace_try what; /* tried now */
-    int64_t begin_us;      /* start of this round; 0: none has begun */
-    int64_t rate;          /* pods bound in 1,000 s, before the try */
-    int64_t rtt_us;        /* smoothed time from nomination to bound; 0: none seen */
+    unsigned before;             /* the window to return to when a try does not pay */
+    unsigned n;                  /* pods bound in this round */
+    unsigned rounds;             /* without a try, so far */
+    bool full;                   /* the window was full during all of this round */
+    bool settling;               /* the first round with another window, which is not judged */
+    bool down;                   /* the next try makes the window smaller */
+    enum sl_pace_try what;       /* tried now */
+    SL_TIMES(int64_t begin_us;); /* start of this round; 0: none has begun */
+    int64_t rate;                /* pods bound in 1,000 s, before the try */
+    int64_t rtt_us;              /* smoothed time from nomination to bound; 0: none seen */
 };
 
 /* max: the largest window, in pods. */

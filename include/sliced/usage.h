@@ -68,7 +68,8 @@ struct sl_usage_unit {
     int64_t changed_us;  /* likewise; 0 when nobody has seen others there before */
     int64_t running_us;  /* likewise, and all of them run */
     int64_t measured_us; /* of the last sample by which lives were measured; 0: none was */
-    int64_t ahead_us;    /* by which the newest sample told was ahead of rule->now_us; 0 and more */
+    int64_t ahead_us;    /* as sl_usage_ahead() has it; 0 and more */
+    uint32_t told_round; /* in which ahead_us was told last */
     int32_t used_mib;    /* last time */
     int32_t held_mib;    /* in use: goes up and down only when several samples show it */
     int32_t gone_mib;    /* of it, those that went of late may have used, by their asks and by what
@@ -91,6 +92,13 @@ bool sl_usage_last(const struct sl_series *series, const struct sl_usage_rule *r
 void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
                     struct sl_past *peaks, int32_t *used, struct sl_measured *out);
+
+/* A sample of at_us was told at now_us, between that judgement and the next, whether it counts or
+ * not. A clock that is behind that of the samples takes them late: one that comes next may be of
+ * before now. The newest one says by how much, but its exporter may lie: most_us at most, which is
+ * as far back as is asked for, since where clocks are further apart no sample counts. */
+void sl_usage_ahead(struct sl_usage_unit *unit, uint32_t round, int64_t at_us, int64_t now_us,
+                    int64_t most_us);
 
 /* The clock of from_us was set: what was remembered by it says nothing of samples to come. Those
  * from from_us on show the pods that are there; what these use, and hold, stays known. */

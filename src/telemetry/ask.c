@@ -128,15 +128,11 @@ static bool figure_take(const struct sl_telemetry *telemetry, int64_t at_us, int
     }
 }
 
-/* A clock that is behind that of the samples takes them late: one that comes next may be of before
- * now. The unit alone is judged by that, as its exporter may lie. */
-static void note_ahead(const struct sl_telemetry *telemetry, struct sl_unit *unit, int64_t at_us)
+/* As far back as questions go. */
+static int64_t longest_range_us(const struct sl_telemetry *telemetry)
 {
-    int64_t ahead_us = at_us - (telemetry->latest_us - SL_FUTURE_US);
-    bool first = unit->told_round != telemetry->units.round;
-    int64_t known_us = first ? 0 : unit->usage.ahead_us;
-    unit->usage.ahead_us = ahead_us > known_us ? ahead_us : known_us;
-    unit->told_round = telemetry->units.round;
+    int64_t range_us = 2 * telemetry->config->telemetry.interval_us + range_slack_us;
+    return range_us > first_range_us ? range_us : first_range_us;
 }
 
 static void sample_take(void *context, int64_t at_us, double value)
@@ -144,7 +140,8 @@ static void sample_take(void *context, int64_t at_us, double value)
     struct sl_telemetry *telemetry = context;
     struct sl_unit *unit = telemetry->unit;
     int64_t figure = sl_question_value(telemetry->kind, value);
-    note_ahead(telemetry, unit, at_us);
+    sl_usage_ahead(&unit->usage, telemetry->units.round, at_us, telemetry->latest_us - SL_FUTURE_US,
+                   longest_range_us(telemetry));
     if (at_us > telemetry->latest_us) {
         telemetry->stats.future++; /* it would keep the present ones out of a full ring */
         return;

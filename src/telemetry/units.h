@@ -36,8 +36,7 @@ struct sl_unit {
     int64_t charged_mj;          /* of energy.mj, to those who held it */
     struct sl_unit_name name[SL_USAGE_NAMES_MAX];
     uint8_t n_names;
-    uint32_t told_round; /* after which judgement usage.ahead_us began anew */
-    int64_t crowded_us;  /* of the youngest sample that named one more; 0: none did */
+    int64_t crowded_us; /* of the youngest sample that named one more; 0: none did */
     struct sl_sample sample[];
 };
 

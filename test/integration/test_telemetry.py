@@ -554,7 +554,7 @@ def test_no_prometheus_stops_the_daemon():
 
 EXPORTERS = """telemetry:
   exporters: %s
-  interval: 200ms
+  interval: %s
   timeout: %s
   staleAfter: 4s
   maxGap: 3s
@@ -588,8 +588,8 @@ def states(daemon):
     return {each["node"]: each["state"] for each in daemon.get("/api/v1/usage").json["items"]}
 
 
-def exporting(pattern, *nodes, more="", timeout="1s"):
-    return Daemon("-", stdin=cluster_of(*nodes), config=EXPORTERS % (pattern, timeout, more))
+def exporting(pattern, *nodes, more="", timeout="1s", interval="200ms"):
+    return Daemon("-", stdin=cluster_of(*nodes), config=EXPORTERS % (pattern, interval, timeout, more))
 
 
 def test_each_exporter_tells_of_its_own_node_whatever_its_labels_say():
@@ -731,24 +731,26 @@ def test_a_hundred_exporters_are_asked_some_at_a_time():
 
 @pytest.mark.parametrize("hanging", [1, 64, 100])
 def test_exporters_that_hang_keep_no_other_waiting(hanging):
-    """Each is asked an interval after its own answer; those that hang are asked again after their deadline."""
+    """Each is asked an interval after its own answer; those that hang are asked again after their deadline. A good one
+    that a busy machine makes slow loses its place to them, and has it back when it has answered quickly again."""
     fake = Fake()
     over = threading.Event()
 
     def hang():
-        over.wait(60)
+        over.wait()
         return page()
     names = [f"bad-{i}" for i in range(hanging)]
     fake.by_path = {f"/{name}": hang for name in names}
     fake.answer = page
-    daemon = exporting(fake.url + "/{node}", *(node_of(name) for name in [*names, "good"]), timeout="3s")
+    daemon = exporting(fake.url + "/{node}", *(node_of(name) for name in [*names, "good"]), timeout="6s", interval="1s")
     try:
-        eventually(lambda: states(daemon).get("good") == "Good")
-        eventually(lambda: fake.paths.count("/good") > 4 * max(fake.paths.count(f"/{name}") for name in names))
+        eventually(lambda: "good" in states(daemon), 300)
+        eventually(lambda: any(asked.count("/good") > 3 for asked in "".join(fake.paths).split("/bad-0")[1:]), 300)
+
         def told():
             status = daemon.get("/api/v1/usage").json
-            return status["answered"] and "within 3000 ms" in (status["error"] or "")
-        eventually(told)
+            return status["answered"] and "within 6000 ms" in (status["error"] or "")
+        eventually(told, 300)
     finally:
         over.set()
         daemon.stop()

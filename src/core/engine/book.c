@@ -92,22 +92,12 @@ void sl_books_free(struct sl_engine *engine)
 void sl_books_rebase(struct sl_engine *engine, int64_t by_us)
 {
     size_t at = 0;
-    sl_time_move(&engine->batch.since_us, by_us);
-    sl_time_move(&engine->batch.grown_us, by_us);
-    sl_time_move(&engine->rest_us, by_us);
-    for (size_t i = 0; i < engine->n_seen; i++) {
-        sl_time_move(&engine->seen[i].since_us, by_us);
-    }
     for (struct sl_cut_book *book = sl_map_next(&engine->books, &at); book != NULL;
          book = sl_map_next(&engine->books, &at)) {
-        sl_time_move(&book->begun_us, by_us);
-        sl_time_move(&book->expected_us, by_us);
-        sl_time_move(&book->drained_us, by_us);
-        sl_time_move(&book->refused_us, by_us);
-        sl_time_move(&book->record.out_until_us, by_us);
-        sl_time_move(&book->record.failed_until_us, by_us);
+        sl_times_move(book, by_us);
+        sl_times_move(&book->record, by_us);
         if (book->run != NULL) {
-            sl_cut_run_rebase(book->run, by_us);
+            sl_times_move(book->run, by_us);
         }
     }
 }

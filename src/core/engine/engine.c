@@ -72,7 +72,13 @@ struct sl_planner *sl_engine_planner(struct sl_engine *engine)
 void sl_engine_rebase(struct sl_engine *engine, int64_t by_us, int64_t now_us)
 {
     sl_planner_rebase(engine->planner, by_us, now_us);
-    sl_window_rebase(engine, by_us);
+    sl_times_move(engine, by_us);
+    sl_times_move(&engine->window, by_us);
+    sl_times_move(&engine->window.pace, by_us);
+    sl_times_move(&engine->batch, by_us);
+    for (size_t i = 0; i < engine->n_seen; i++) {
+        sl_times_move_n(&engine->seen[i].since_us, 1, by_us);
+    }
     sl_books_rebase(engine, by_us);
 }
 

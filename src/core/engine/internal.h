@@ -7,20 +7,22 @@
 #include "sliced/pace.h"
 #include "util/check.h"
 #include "util/data/map.h"
+#include "util/data/times.h"
 
 /* The book of a node of which something is known: a cut under way, an earlier one, a drain. */
 struct sl_cut_book {
     struct sl_cut_record record;
-    struct sl_cut_run *run;    /* NULL: none */
-    uint64_t node;             /* hash of the UID of the run's node: another is made anew */
-    uint64_t write;            /* number of the write under way; 0: none */
-    int64_t begun_us;          /* of the run */
+    struct sl_cut_run *run;       /* NULL: none */
+    uint64_t node;                /* hash of the UID of the run's node: another is made anew */
+    uint64_t write;               /* number of the write under way; 0: none */
+    SL_TIMES(int64_t begun_us;    /* of the run */
+             int64_t expected_us; /* its end */
+             int64_t drained_us;  /* until then the node drains; 0: it does not */
+             int64_t refused_us;  /* until then it is left out: a cut of it was refused */
+    );
     size_t n_made;             /* how many of run->cut pods may wait for; 0: none does */
-    int64_t expected_us;       /* its end */
-    int64_t drained_us;        /* until then the node drains; 0: it does not */
     uint64_t drained_for;      /* hash of the UID of the pod for which it drains */
     struct sl_cut_drain drain; /* with the keys and GPUs that the plan told last */
-    int64_t refused_us;        /* until then it is left out: a cut of it was refused */
     uint64_t round;            /* in which it was seen last */
     bool draining;             /* the plan of this round wants it */
     bool planned;              /* its cut is planned, and waits for more pods */
@@ -54,13 +56,15 @@ struct sl_engine_pod {
 /* Pods that may be released. */
 struct sl_window {
     struct sl_pace pace;
-    int64_t pause_us;        /* after releases that failed; 0: none did */
-    int64_t paused_until_us; /* no release is tried again before; after failures, none at all */
-    int64_t wake_us;         /* when more pods may go though nothing changes */
-    unsigned failures;       /* in a row */
-    char failed[64];         /* the namespace of the first of them */
-    bool failed_for_all;     /* they are not confined to one namespace among others */
-    bool full;               /* the window may have kept a pod from its nomination */
+    int64_t pause_us; /* after releases that failed; 0: none did */
+    SL_TIMES(
+        int64_t paused_until_us; /* no release is tried again before; after failures, none at all */
+        int64_t wake_us;         /* when more pods may go though nothing changes */
+    );
+    unsigned failures;   /* in a row */
+    char failed[64];     /* the namespace of the first of them */
+    bool failed_for_all; /* they are not confined to one namespace among others */
+    bool full;           /* the window may have kept a pod from its nomination */
 };
 
 struct sl_engine {
@@ -83,9 +87,10 @@ struct sl_engine {
     uint64_t round;
     size_t under_way; /* runs begun here: nodes cannot make up others */
     struct sl_cut_batch batch;
-    int64_t rest_us;          /* no plan of cuts before */
-    int64_t follow_us;        /* when the runs want a look */
-    int64_t want_us;          /* when a plan of cuts is due */
+    SL_TIMES(int64_t rest_us;   /* no plan of cuts before */
+             int64_t follow_us; /* when the runs want a look */
+             int64_t want_us;   /* when a plan of cuts is due */
+    );
     struct sl_cut_seen *seen; /* pods that have started on nodes of nos' agents, by pod */
     size_t n_seen;
     int64_t
@@ -121,11 +126,6 @@ static inline bool sl_engine_do(struct sl_engine *engine, const struct sl_engine
     return done;
 }
 
-static inline void sl_time_move(int64_t *at_us, int64_t by_us)
-{
-    *at_us += *at_us != 0 ? by_us : 0; /* 0: not set */
-}
-
 /* ---- pods.c ---- */
 
 /* Releases those that are to be released again, unless releases pause. */
@@ -149,7 +149,6 @@ void sl_window_went(struct sl_engine *engine);
 bool sl_window_is_paused(const struct sl_engine *engine, int64_t now_us);
 /* After a plan; full: the window may have kept a pod from its nomination. */
 void sl_window_note(struct sl_engine *engine, bool full, int64_t now_us);
-void sl_window_rebase(struct sl_engine *engine, int64_t by_us);
 
 /* ---- book.c ---- */
 

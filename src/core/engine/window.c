@@ -113,12 +113,6 @@ unsigned sl_engine_window(const struct sl_engine *engine)
     return sl_pace_window(&engine->window.pace);
 }
 
-void sl_window_rebase(struct sl_engine *engine, int64_t by_us)
-{
-    sl_time_move(&engine->window.paused_until_us, by_us);
-    sl_time_move(&engine->window.pace.begin_us, by_us);
-}
-
 /* ---- a plan's end ---- */
 
 void sl_window_note(struct sl_engine *engine, bool full, int64_t now_us)

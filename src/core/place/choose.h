@@ -15,6 +15,11 @@ struct sl_room sl_scratch_room(const struct sl_scratch *scratch, unsigned pool,
 bool sl_scratch_can_hold(const struct sl_scratch *scratch, unsigned pool,
                          const struct sl_assignment_part *part);
 
+/* True when the part, which no pod holds yet, can be given: beside what a resident's needs, a
+ * healthy device, units that are free, and memory that is not over-committed. */
+bool sl_scratch_can_give(const struct sl_scratch *scratch, unsigned pool,
+                         const struct sl_ask_item *item, const struct sl_assignment_part *part);
+
 /* Finds places for up to count units of the number-th item, books them and appends the parts to the
  * assignment. Returns how many units found a place. */
 int64_t sl_scratch_place(struct sl_scratch *scratch, unsigned pool, const struct sl_ask_item *item,

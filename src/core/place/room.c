@@ -78,10 +78,8 @@ bool sl_scratch_can_hold(const struct sl_scratch *scratch, unsigned pool,
     return places->free != NULL && part->amount <= places->free(scratch, pool, i, anything);
 }
 
-/* A new part, unlike one that a resident holds, needs a healthy device and must not over-commit its
- * memory. */
-static bool part_can_give(const struct sl_scratch *scratch, unsigned pool,
-                          const struct sl_ask_item *item, const struct sl_assignment_part *part)
+bool sl_scratch_can_give(const struct sl_scratch *scratch, unsigned pool,
+                         const struct sl_ask_item *item, const struct sl_assignment_part *part)
 {
     const struct sl_node *node = scratch->view->node;
     const struct sl_pool *p = &node->pool[pool];
@@ -111,7 +109,7 @@ bool sl_scratch_take_exactly(struct sl_scratch *scratch, const struct sl_ask *as
         const struct sl_assignment_part *part = &assignment->part[done.n];
         const struct sl_ask_item *item = &ask->item[part->item];
         int pool = sl_view_pool(scratch->view, item->key);
-        if (pool < 0 || !part_can_give(scratch, (unsigned)pool, item, part)) {
+        if (pool < 0 || !sl_scratch_can_give(scratch, (unsigned)pool, item, part)) {
             sl_scratch_undo(scratch, ask->item, &done, 0);
             return false;
         }

@@ -7,6 +7,7 @@
 #include "core/usage/lives.h"
 #include "sliced/harvest.h"
 #include "util/data/hash.h"
+#include "util/data/sat.h"
 
 /* The pods on the device, summed up. */
 struct crowd {
@@ -110,8 +111,8 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
 
 /* ---- lives ---- */
 
-/* From when on samples show the pods as they are: later than all that came before, also where their
- * clock is ahead. */
+/* From when on samples show the pods as they are: later than all that came before, also those that
+ * a clock which was set back since has taken. */
 static int64_t from_now(const struct sl_series *series, int64_t now_us)
 {
     int64_t last_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us;
@@ -372,8 +373,19 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     }
 }
 
+void sl_usage_ahead(struct sl_usage_unit *unit, uint32_t round, int64_t at_us, int64_t now_us,
+                    int64_t most_us)
+{
+    int64_t ahead_us = sl_sat_add(at_us, -now_us);
+    int64_t known_us = unit->told_round == round ? unit->ahead_us : 0;
+    ahead_us = ahead_us < most_us ? ahead_us : most_us;
+    unit->ahead_us = ahead_us > known_us ? ahead_us : known_us;
+    unit->told_round = round;
+}
+
 void sl_usage_restart(struct sl_usage_unit *unit, int64_t from_us)
 {
+    unit->ahead_us = 0; /* of the clock as it was */
     int64_t *const since[] = {&unit->since_us, &unit->changed_us, &unit->running_us,
                               &unit->measured_us};
     for (size_t i = 0; i < sizeof(since) / sizeof(since[0]); i++) {

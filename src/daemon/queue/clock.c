@@ -25,11 +25,6 @@ int64_t sl_queue_now(const struct sl_queue_worker *worker, int64_t monotonic_ns)
     return worker->now_us + passed_us(worker, monotonic_ns);
 }
 
-static void time_move(int64_t *at_us, int64_t by_us)
-{
-    *at_us += *at_us != 0 ? by_us : 0; /* 0: never, or not set */
-}
-
 /* With plan held. */
 static void clock_put(struct sl_queue_worker *worker, int64_t by_us, int64_t now_us)
 {
@@ -39,16 +34,10 @@ static void clock_put(struct sl_queue_worker *worker, int64_t by_us, int64_t now
            SL_LOG_NUMBER(by_us / SL_SECOND_US), (char *)NULL);
     for (struct sl_queue_entry *entry = sl_map_next(&worker->entries, &at); entry != NULL;
          entry = sl_map_next(&worker->entries, &at)) {
-        time_move(&entry->nominated_us, by_us);
-        time_move(&entry->told_us, by_us);
-        time_move(&entry->ignored_us, by_us);
-        time_move(&entry->told_start_us, by_us);
-        time_move(&entry->notice.at_us, by_us);
-        time_move(&entry->notice.start_us, by_us);
+        sl_times_move(entry, by_us);
+        sl_times_move(&entry->notice, by_us);
     }
-    time_move(&worker->wake_us, by_us);
-    time_move(&worker->told_round_us, by_us);
-    time_move(&worker->show_logged_us, by_us);
+    sl_times_move(worker, by_us);
     worker->estimated_us = 0;
     if (worker->engine != NULL) {
         sl_queue_lock_engine(worker);

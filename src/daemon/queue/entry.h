@@ -27,15 +27,17 @@ enum sl_queue_shown {
 
 /* Other threads read state with the lock status held. */
 struct sl_queue_entry {
-    struct sl_pod *pod; /* reference: as it was told last */
-    char *node;         /* of the nomination; NULL: it has none, or no memory */
-    char *left;         /* the node of the last nomination that expired */
-    uint64_t released;  /* number of its last release without a nomination */
-    uint64_t round;     /* the last reading of all that told of it */
-    int64_t nominated_us;
-    int64_t deadline_s;    /* of its nomination or release; 0: its own, or none */
-    int64_t told_us;       /* when its owner was told last; 0: never */
-    int64_t told_start_us; /* the estimated start that was told; 0: none */
+    struct sl_pod *pod;             /* reference: as it was told last */
+    char *node;                     /* of the nomination; NULL: it has none, or no memory */
+    char *left;                     /* the node of the last nomination that expired */
+    uint64_t released;              /* number of its last release without a nomination */
+    uint64_t round;                 /* the last reading of all that told of it */
+    SL_TIMES(int64_t nominated_us;  /* its last nomination */
+             int64_t told_us;       /* when its owner was told last; 0: never */
+             int64_t told_start_us; /* the estimated start that was told; 0: none */
+             int64_t ignored_us;    /* when its ignored words were told */
+    );
+    int64_t deadline_s; /* of its nomination or release; 0: its own, or none */
     enum sl_queue_word told_of;
     enum sl_queue_shown shown;
     struct sl_notice notice;    /* as its condition was written last */
@@ -51,7 +53,6 @@ struct sl_queue_entry {
     bool refused;               /* its owner is to be told that it is refused */
     bool unsaid;                /* its owner is to be told which of its words are ignored */
     uint64_t ignored;           /* a hash of what was told about ignored words; 0: nothing */
-    int64_t ignored_us;         /* when that was told */
     char uid[];
 };
 

@@ -62,10 +62,12 @@ struct sl_queue_worker {
 
     /* of the queue's thread alone */
     uint64_t round;
-    int64_t now_us;                      /* of this round; guarded by plan, as is the next */
-    int64_t at_ns;                       /* now_us on the monotonic clock */
-    int64_t wake_us;                     /* when to plan again though nothing comes in */
-    int64_t told_round_us;               /* of the last look at all */
+    int64_t now_us;                  /* of this round; guarded by plan, as is the next */
+    int64_t at_ns;                   /* now_us on the monotonic clock */
+    SL_TIMES(int64_t wake_us;        /* when to plan again though nothing comes in */
+             int64_t told_round_us;  /* of the last look at all */
+             int64_t show_logged_us; /* when it was last said that conditions cannot be written */
+    );
     uint64_t told_rounds;                /* looks */
     uint64_t told_turn[SL_QUEUE_TURNS];  /* the look in which one of the namespace was told last */
     uint64_t shown_turn[SL_QUEUE_TURNS]; /* likewise: in which a condition was written */
@@ -73,7 +75,6 @@ struct sl_queue_worker {
     int64_t tell_rest_us;                /* until the next one at least, for what it took */
     size_t untold;          /* entries without a first word at that look, and newer ones */
     size_t unshown;         /* entries that had no turn to have their condition written */
-    int64_t show_logged_us; /* when it was last said that conditions cannot be written */
     size_t explains_left;   /* looks at nodes by which this round may still explain refusals */
     unsigned refusals_left; /* pods that this plan may still tell at once that they are refused */
     unsigned ignored_left;  /* pods whose ignored words this round may still report */

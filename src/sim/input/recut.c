@@ -53,7 +53,7 @@ bool sl_node_can_recut(const struct sl_node *node)
     }
     for (unsigned i = 0; can && i < node->n_pools; i++) {
         const struct sl_pool *pool = &node->pool[i];
-        can = pool->on_devices && (pool->kind == SL_KIND_WHOLE || pool->kind == SL_KIND_MIG);
+        can = pool->on_devices && sl_kinds[pool->kind].cut;
     }
     return can;
 }

@@ -52,11 +52,11 @@ static int profile_asked(const struct trial *trial, const struct sl_job_ask *ask
     if (!sl_resource_parse(sl_str_of(ask->resource), &resource)) {
         return -1;
     }
-    if (resource.kind == SL_KIND_WHOLE) {
+    if (sl_kinds[resource.kind].whole) {
         return trial->model->n_profiles;
     }
     const struct sl_mig_profile *profile =
-        resource.kind == SL_KIND_MIG ? sl_mig_profile_of(trial->model, resource.shape) : NULL;
+        sl_kinds[resource.kind].instance ? sl_mig_profile_of(trial->model, resource.shape) : NULL;
     return profile == NULL ? -1 : (int)(profile - trial->model->profiles);
 }
 

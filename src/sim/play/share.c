@@ -105,7 +105,7 @@ static int64_t replicas_of(const struct sl_node *node)
     int64_t most = 0;
     for (unsigned i = 0; i < node->n_pools; i++) {
         const struct sl_pool *pool = &node->pool[i];
-        if (pool->kind == SL_KIND_REPLICA && pool->on_devices && pool->replicas > most) {
+        if (sl_kinds[pool->kind].replica && pool->on_devices && pool->replicas > most) {
             most = pool->replicas;
         }
     }
@@ -144,7 +144,7 @@ static int64_t device_busy(const struct sl_view *view, unsigned d)
 
 static int64_t unit_share(const struct sl_node *node, const struct sl_pool *pool)
 {
-    if (pool->kind == SL_KIND_MEMORY) {
+    if (sl_kinds[pool->kind].memory) {
         return part_of_one(1, pool->capacity);
     }
     if (pool->profile != NULL && node->model != NULL) {
@@ -215,16 +215,11 @@ static int64_t units_usable(const struct sl_view *view, unsigned d, unsigned poo
     if (device->mig) {
         return free_instances(view, d, pool);
     }
-    switch (row->kind) {
-    case SL_KIND_WHOLE:
-        return idle == SL_SHARE_ONE ? idle : 0;
-    case SL_KIND_MEMORY:
-        return device->memory_units - view->device[d].memory_units >= item->count ? idle : 0;
-    case SL_KIND_MIG:
-    case SL_KIND_REPLICA:
-        break;
-    }
-    return idle;
+    bool enough = sl_kinds[row->kind].whole ? idle == SL_SHARE_ONE
+                  : sl_kinds[row->kind].memory
+                      ? device->memory_units - view->device[d].memory_units >= item->count
+                      : true;
+    return enough ? idle : 0;
 }
 
 static int64_t units_useless(const struct sl_view *view, const struct sl_ask *ask, int64_t idle_all)

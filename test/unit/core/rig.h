@@ -9,7 +9,7 @@
 #include "sliced/fit.h"
 #include "unit/test.h"
 
-enum { RIG_PODS = 64, RIG_INSTANCES = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX };
+enum { RIG_MADE = 256, RIG_PODS = 64, RIG_INSTANCES = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX };
 
 struct rig_pod {
     struct sl_pod pod;
@@ -30,10 +30,19 @@ struct rig {
     struct sl_view *view;
 };
 
+/* All that there are; a test that makes very many frees each when it is done with it. */
+static struct rig *rig_made[RIG_MADE];
+
 static inline struct rig *rig_new(void)
 {
     struct rig *rig = calloc(1, sizeof *rig);
     assert_non_null(rig);
+    unsigned at = 0;
+    while (at < RIG_MADE && rig_made[at] != NULL) {
+        at++;
+    }
+    assert_true(at < RIG_MADE);
+    rig_made[at] = rig;
     rig->node.name = "node-1";
     rig->node.layout = SL_LAYOUT_ANNOTATED;
     rig->node.device = rig->device;
@@ -50,7 +59,22 @@ static inline void rig_free(struct rig *rig)
     for (unsigned i = 0; i < rig->n_pods; i++) {
         assert_int_equal(rig->pods[i].pod.refs, 1000);
     }
+    for (unsigned i = 0; i < RIG_MADE; i++) {
+        rig_made[i] = rig_made[i] == rig ? NULL : rig_made[i];
+    }
     free(rig);
+}
+
+/* As a program's fixture: what a test made ends with it. */
+static inline int rig_free_all(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < RIG_MADE; i++) {
+        if (rig_made[i] != NULL) {
+            rig_free(rig_made[i]);
+        }
+    }
+    return 0;
 }
 
 static inline unsigned rig_device(struct rig *rig, int64_t memory_units)
@@ -150,14 +174,13 @@ static inline struct sl_ask rig_ask2(const char *a, int64_t a_count, const char 
 
 /* A pod that runs on the node; assignment may be NULL. Its UID is "u<number>", its place in time
  * that number. */
-static inline struct sl_pod *rig_run(struct rig *rig, const struct sl_ask *ask,
-                                     const char *assignment)
+static inline struct sl_pod *rig_run(struct rig *rig, struct sl_ask ask, const char *assignment)
 {
     assert_true(rig->n_pods < RIG_PODS);
     struct rig_pod *p = &rig->pods[rig->n_pods];
     snprintf(p->uid, sizeof p->uid, "u%u", rig->n_pods);
-    for (unsigned i = 0; i < ask->n; i++) {
-        p->item[i] = ask->item[i];
+    for (unsigned i = 0; i < ask.n; i++) {
+        p->item[i] = ask.item[i];
     }
     p->pod.namespace = "default";
     p->pod.name = p->uid;
@@ -165,7 +188,7 @@ static inline struct sl_pod *rig_run(struct rig *rig, const struct sl_ask *ask,
     p->pod.node = "node-1";
     p->pod.phase = SL_POD_RUNNING;
     p->pod.created_us = rig->n_pods;
-    p->pod.n_items = ask->n;
+    p->pod.n_items = ask.n;
     p->pod.items = p->item;
     p->pod.refs = 1000;
     if (assignment != NULL) {
@@ -191,25 +214,25 @@ static inline struct sl_view *rig_view(struct rig *rig)
 }
 
 /* The assignment that sl_choose makes, as text; "" when the ask does not fit. */
-static inline const char *rig_choose(struct rig *rig, const struct sl_ask *ask)
+static inline const char *rig_choose(struct rig *rig, struct sl_ask ask)
 {
     static char text[SL_ASSIGNMENT_TEXT_MAX];
     struct sl_assignment assignment;
     text[0] = '\0';
-    if (sl_choose(rig_view(rig), ask, &assignment, NULL)) {
-        assert_true(sl_assignment_format(&rig->node, ask, &assignment, text, sizeof text) > 0);
+    if (sl_choose(rig_view(rig), &ask, &assignment, NULL)) {
+        assert_true(sl_assignment_format(&rig->node, &ask, &assignment, text, sizeof text) > 0);
     }
     return text;
 }
 
-static inline struct sl_verdict rig_verdict(struct rig *rig, const struct sl_ask *ask)
+static inline struct sl_verdict rig_verdict(struct rig *rig, struct sl_ask ask)
 {
     struct sl_verdict by_fit;
     struct sl_verdict by_choose;
     const struct sl_view *view = rig_view(rig);
-    bool fits = sl_fit(view, ask, &by_fit);
-    assert_int_equal(fits, sl_choose(view, ask, NULL, &by_choose));
-    assert_int_equal(fits, sl_fit(view, ask, NULL));
+    bool fits = sl_fit(view, &ask, &by_fit);
+    assert_int_equal(fits, sl_choose(view, &ask, NULL, &by_choose));
+    assert_int_equal(fits, sl_fit(view, &ask, NULL));
     assert_int_equal(by_fit.reason, by_choose.reason);
     assert_int_equal(by_fit.item, by_choose.item);
     assert_int_equal(by_fit.asked, by_choose.asked);

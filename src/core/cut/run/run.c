@@ -558,15 +558,6 @@ void sl_cut_run_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t
     }
 }
 
-void sl_cut_run_rebase(struct sl_cut_run *run, int64_t by_us)
-{
-    int64_t *const time[] = {&run->begun_us, &run->ordered_us, &run->pause_us, &run->news_us};
-    for (size_t i = 0; i < sizeof(time) / sizeof(time[0]); i++) {
-        *time[i] += *time[i] != 0 ? by_us : 0; /* 0: not set */
-    }
-    run->wake_us = sl_sat_add(run->wake_us, by_us);
-}
-
 const char *sl_cut_run_phase(const struct sl_cut_run *run, const struct sl_node *node)
 {
     static const char *const phases[] = {

@@ -3,80 +3,81 @@
 
 /* ---- what happens though nothing changes: each time is stated once ---- */
 
-/* Pods that stand here do so until a certain time. */
-static const enum sl_plan_stand timed[] = {SL_STAND_NOMINATED, SL_STAND_RESTING};
-enum { TIMED = sizeof(timed) / sizeof(timed[0]) };
-
-static int64_t pod_ends(const struct sl_planner *planner, const struct sl_plan_pod *pod)
-{
-    return pod->stand == SL_STAND_NOMINATED ? sl_plan_due(planner, pod) : pod->retry_us;
-}
-
-/* When the silence of kube-scheduler that the pod shows is to be reported. */
+/* When the silence of kube-scheduler that the nominated pod shows is to be reported. */
 static int64_t pod_reports(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    int64_t since_us =
-        pod->stand == SL_STAND_NOMINATED ? sl_plan_silent_since(planner, pod) : INT64_MAX;
+    int64_t since_us = sl_plan_silent_since(planner, pod);
     int64_t at_us = sl_sat_add(since_us, sl_plan_silence(planner));
     return at_us > planner->now_us ? at_us : INT64_MAX;
 }
 
-/* When the lane's pods are to be looked at again, given that its preemption is up to date. */
-static int64_t lane_wakes(const struct sl_planner *planner, const struct sl_plan_lane *lane)
+/* The next three return when something is due; given a run, they do what is due by now. */
+
+/* Pods that stand here do so until a certain time. */
+static int64_t pods_due(const struct sl_planner *planner, enum sl_plan_stand stand,
+                        struct sl_plan_run *run)
 {
-    int64_t wake = sl_plan_preempt_wake(planner, lane);
-    for (int i = 0; i < SL_PLAN_RETRIES; i++) {
-        wake = sl_plan_earlier(wake, lane->retry[i].waits ? lane->retry[i].at_us : INT64_MAX);
+    bool nominated = stand == SL_STAND_NOMINATED;
+    int64_t due_us = INT64_MAX;
+    struct sl_plan_pod *next = NULL;
+    for (struct sl_plan_pod *pod = sl_plan_pod_first(planner, stand); pod != NULL; pod = next) {
+        int64_t ends_us = nominated ? sl_plan_due(planner, pod) : pod->retry_us;
+        int64_t reports_us = nominated ? pod_reports(planner, pod) : INT64_MAX;
+        next = sl_plan_pod_next(pod);
+        due_us = sl_plan_earlier(due_us, sl_plan_earlier(ends_us, reports_us));
+        if (run == NULL || ends_us > planner->now_us) {
+            continue;
+        }
+        if (nominated) {
+            sl_plan_expire(run, pod, SL_HOLD_EXPIRED);
+        } else {
+            sl_plan_settle(run->planner, pod);
+        }
     }
-    if (lane->reserve.active) { /* later a pod runs longer than it stated */
-        wake = sl_plan_earlier(wake, sl_sat_add(lane->reserve.at_us, 1));
-    }
-    return planner->order == NULL ? wake : sl_plan_earlier(wake, planner->order->wake(lane));
+    return due_us;
 }
 
-static void expire_due(struct sl_plan_run *run)
+/* The pods of the lane are to be looked at again. */
+static int64_t lane_due(const struct sl_planner *planner, struct sl_plan_lane *lane,
+                        struct sl_plan_run *run)
 {
-    struct sl_planner *planner = run->planner;
-    sl_plan_expire_gone(run);
-    sl_plan_drain_expire(planner, NULL);
-    planner->away = sl_planner_silent(planner, planner->now_us) > 0;
-    for (int i = 0; i < TIMED; i++) {
-        struct sl_plan_pod *next = NULL;
-        for (struct sl_plan_pod *pod = sl_plan_pod_first(planner, timed[i]); pod != NULL;
-             pod = next) {
-            next = sl_plan_pod_next(pod);
-            if (pod_ends(planner, pod) > planner->now_us) {
-                continue;
-            }
-            if (pod->stand == SL_STAND_NOMINATED) {
-                sl_plan_expire(run, pod, SL_HOLD_EXPIRED);
-            } else {
-                sl_plan_settle(planner, pod);
-            }
-        }
+    if (run != NULL) {
+        sl_plan_preempt_expire(run->planner, lane);
     }
+    int64_t due_us = sl_plan_preempt_wake(planner, lane);
+    for (int i = 0; i < SL_PLAN_RETRIES; i++) {
+        due_us = sl_plan_earlier(due_us, lane->retry[i].waits ? lane->retry[i].at_us : INT64_MAX);
+    }
+    if (lane->reserve.active) { /* later a pod runs longer than it stated */
+        due_us = sl_plan_earlier(due_us, sl_sat_add(lane->reserve.at_us, 1));
+    }
+    if (planner->order != NULL) {
+        due_us = sl_plan_earlier(due_us, planner->order->wake(lane));
+    }
+    if (run != NULL && due_us <= planner->now_us) {
+        sl_plan_touch(run->planner, SL_PLAN_RUN);
+    }
+    return due_us;
+}
+
+static int64_t all_due(const struct sl_planner *planner, struct sl_plan_run *run)
+{
+    if (run != NULL) {
+        sl_plan_drain_expire(run->planner, NULL);
+        run->planner->away = sl_planner_silent(planner, planner->now_us) > 0;
+    }
+    int64_t due_us = sl_plan_drain_wake(planner);
+    due_us = sl_plan_earlier(due_us, pods_due(planner, SL_STAND_NOMINATED, run));
+    due_us = sl_plan_earlier(due_us, pods_due(planner, SL_STAND_RESTING, run));
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        sl_plan_preempt_expire(planner, lane);
-        if (lane_wakes(planner, lane) <= planner->now_us) {
-            sl_plan_touch(planner, SL_PLAN_RUN);
-        }
+        due_us = sl_plan_earlier(due_us, lane_due(planner, lane, run));
     }
+    return due_us;
 }
 
 int64_t sl_planner_wake(const struct sl_planner *planner)
 {
-    int64_t wake = planner->hurry ? planner->now_us : sl_plan_drain_wake(planner);
-    for (int i = 0; i < TIMED; i++) {
-        for (const struct sl_plan_pod *pod = sl_plan_pod_first(planner, timed[i]); pod != NULL;
-             pod = sl_plan_pod_next(pod)) {
-            wake = sl_plan_earlier(wake, pod_ends(planner, pod));
-            wake = sl_plan_earlier(wake, pod_reports(planner, pod));
-        }
-    }
-    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        wake = sl_plan_earlier(wake, lane_wakes(planner, lane));
-    }
-    return wake;
+    return planner->hurry ? planner->now_us : all_due(planner, NULL);
 }
 
 /* ---- a run ---- */
@@ -113,7 +114,8 @@ int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand,
         .scorer = &scorer,
     };
     sl_plan_advance(planner, now_us);
-    expire_due(&run);
+    sl_plan_expire_gone(&run);
+    (void)all_due(planner, &run);
     if (!sl_plan_refresh(&run) || !sl_plan_queue_order(planner, planner->now_us)) {
         sl_plan_touch(planner, SL_PLAN_RUN);
         return sl_error_nomem(err);

@@ -18,7 +18,7 @@ struct sl_plan_node {
     bool shrunk;            /* stale by a nomination only: no further pod fits */
     struct sl_plan_node *stale_next;
     struct sl_plan_pod *nominations;
-    int64_t drain_us;              /* pods that would end later get nothing before; 0: no drain */
+    SL_TIMES(int64_t drain_us;);   /* pods that would end later get nothing before; 0: no drain */
     struct sl_plan_pod *drain_for; /* the pod for which it is drained; it waits */
     uint64_t drain_key[SL_NODE_POOLS_MAX]; /* the resources that are drained */
     size_t n_drain_keys;
@@ -30,7 +30,7 @@ struct sl_plan_node {
 
 /* A pod that was nominated and bound, or that others started: remembered until it is gone. */
 struct sl_plan_ran {
-    int64_t nominated_us;
+    SL_TIMES(int64_t nominated_us;);
     uint64_t lane;                       /* key */
     bool seen;                           /* a node has shown it */
     struct sl_plan_account_pod *account; /* the order's; NULL: none */

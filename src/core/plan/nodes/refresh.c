@@ -14,18 +14,7 @@ static bool nomination_holds(struct sl_scratch *scratch, const struct sl_pod *no
         const struct sl_assignment_part *part = &assignment.part[i];
         int pool = sl_view_pool(scratch->view, nomination->items[part->item].key);
         const struct sl_ask_item *item = &nomination->items[part->item];
-        if (pool < 0 || !sl_scratch_can_hold(scratch, (unsigned)pool, part) ||
-            !sl_scratch_has_memory(scratch, (unsigned)pool, item, part) ||
-            (part->device >= 0 && !node->device[part->device].healthy)) {
-            return false;
-        }
-        int64_t used = scratch->pool_used[pool];
-        if (part->amount > node->pool[pool].capacity - used) {
-            return false;
-        }
-        if (node->pool[pool].kind == SL_KIND_MEMORY && part->device >= 0 &&
-            part->amount > node->device[part->device].memory_units -
-                               scratch->device[part->device].memory_units) {
+        if (pool < 0 || !sl_scratch_can_give(scratch, (unsigned)pool, item, part)) {
             return false;
         }
         sl_scratch_take(scratch, (unsigned)pool, item, part, 1);

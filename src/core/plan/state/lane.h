@@ -20,9 +20,9 @@ struct sl_plan_reserve {
  * namespaces whose releases the API server refuses. */
 enum sl_plan_retries { SL_PLAN_RETRY_EXPIRED, SL_PLAN_RETRY_DOUBTED, SL_PLAN_RETRIES };
 struct sl_plan_retry {
-    struct sl_plan_pod *pod; /* the one with the nomination; NULL: none */
-    int64_t at_us;           /* earliest time of the next nomination */
-    bool waits;              /* some pod waits for at_us */
+    struct sl_plan_pod *pod;  /* the one with the nomination; NULL: none */
+    SL_TIMES(int64_t at_us;); /* earliest time of the next nomination */
+    bool waits;               /* some pod waits for at_us */
 };
 
 /* How the lane stands in the run; between runs, how the last one left it. */
@@ -66,9 +66,10 @@ struct sl_plan_lane {
     size_t queue_cap;
     struct sl_plan_account_lane *account; /* the order's; NULL: none */
     struct sl_plan_pod *preemptor;        /* released to preempt */
-    int64_t preempting_us;                /* since when */
-    int64_t asked_us;                     /* since when kube-scheduler may look for victims */
-    bool preempt_waits;                   /* some pod waits until kube-scheduler names the node */
+    SL_TIMES(int64_t preempting_us;       /* since when */
+             int64_t asked_us;            /* since when kube-scheduler may look for victims */
+    );
+    bool preempt_waits; /* some pod waits until kube-scheduler names the node */
     struct sl_plan_reserve reserve;
     struct sl_plan_retry retry[SL_PLAN_RETRIES];
 

@@ -127,7 +127,7 @@ struct sl_planner {
     const struct sl_plan_order *order; /* NULL: config.order only compares pods */
     int64_t now_us;                    /* latest */
     int64_t order_now_us;              /* the time for which queues are ordered */
-    int64_t heard_us;                  /* kube-scheduler's last sign of life; 0: never */
+    SL_TIMES(int64_t heard_us;);       /* kube-scheduler's last sign of life; 0: never */
 
     /* pods */
     struct sl_map pods;                   /* uid -> struct sl_plan_pod */

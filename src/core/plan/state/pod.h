@@ -5,6 +5,7 @@
 #include "core/order/order.h"
 #include "core/plan/state/calls.h"
 #include "util/data/list.h"
+#include "util/data/times.h"
 
 enum {
     SL_PLAN_REFUSALS_MAX = 8, /* in a row: after that, a namespace's pods try one at a time */
@@ -79,7 +80,7 @@ struct sl_plan_space {
 
 /* The cut that is under way for a pod. */
 struct sl_plan_cut {
-    int64_t start_us;
+    SL_TIMES(int64_t start_us;);
     const char *text;
     char node[]; /* then the text */
 };
@@ -103,11 +104,13 @@ struct sl_plan_nomination {
     struct sl_pod *pod; /* a copy that stands where the nomination is; a reference */
     struct sl_plan_node *node;
     struct sl_plan_pod *next; /* nominated to the same node */
-    int64_t since_us;
-    int64_t held_us;  /* since when it is held: since_us, or the end of a silence */
-    int64_t heard_us; /* when kube-scheduler last asked about the pod; 0: not since since_us */
-    bool shown;       /* the cluster shows it */
-    bool broken;      /* what the pod asks for has changed */
+    SL_TIMES(
+        int64_t since_us;
+        int64_t held_us;  /* since when it is held: since_us, or the end of a silence */
+        int64_t heard_us; /* when kube-scheduler last asked about the pod; 0: not since since_us */
+    );
+    bool shown;  /* the cluster shows it */
+    bool broken; /* what the pod asks for has changed */
 };
 
 struct sl_plan_pod {
@@ -124,12 +127,14 @@ struct sl_plan_pod {
     enum sl_hold_reason reason;
     enum sl_hold_reason stage;
     uint64_t run; /* number of the run that reason is of */
-    int64_t since_us;
-    int64_t ready_us;       /* since when neither others' gates nor a stage keep it from starting */
-    int64_t opened_us;      /* when what its owner held it back by went: others' gates, or a wrong
-                               request; 0: nothing did. Its wait begins then, in every order */
-    int64_t retry_us;       /* no nomination before; set by an expiry; 0: no pause */
-    int64_t pardoned_us;    /* when a change of the pod last ended such a pause; 0: never */
+    SL_TIMES(
+        int64_t since_us;
+        int64_t ready_us;  /* since when neither others' gates nor a stage keep it from starting */
+        int64_t opened_us; /* when what its owner held it back by went: others' gates, or a wrong
+                              request; 0: nothing did. Its wait begins then, in every order */
+        int64_t retry_us;  /* no nomination before; set by an expiry; 0: no pause */
+        int64_t pardoned_us; /* when a change of the pod last ended such a pause; 0: never */
+    );
     int64_t start_us;       /* estimated start; 0: there is no estimate */
     int64_t usual_start_us; /* the same if pods run as long as is usual */
     uint32_t expiries;

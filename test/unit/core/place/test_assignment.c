@@ -3,6 +3,8 @@
 
 #include "core/place/choose.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define GPU    "nvidia.com/gpu"
 #define SHARED "nvidia.com/gpu.shared"
 #define MEM    "aliyun.com/gpu-mem"
@@ -62,7 +64,6 @@ TEST_THAT(devices_are_named_as_nvidia_smi_counts)
     struct sl_ask ask = rig_ask(GPU, 2);
     struct sl_assignment a = {.n = 2, .part = {{0, 0, -1, 1}, {0, 1, -1, 1}}};
     assert_string_equal(format(rig, &ask, &a), GPU "=3,5");
-    rig_free(rig);
 }
 
 TEST_THAT(instances_are_named_by_start_or_else_by_ordinal)
@@ -71,7 +72,6 @@ TEST_THAT(instances_are_named_by_start_or_else_by_ordinal)
     struct sl_ask ask = rig_ask(MIG, 2);
     struct sl_assignment a = {.n = 2, .part = {{0, 2, 1, 1}, {0, 2, 2, 1}}};
     assert_string_equal(format(rig, &ask, &a), MIG "=7/2,7/#2");
-    rig_free(rig);
 }
 
 TEST_THAT(items_are_joined_in_the_order_of_the_ask)
@@ -80,7 +80,6 @@ TEST_THAT(items_are_joined_in_the_order_of_the_ask)
     struct sl_ask ask = rig_ask2(MEM, 4, MIG, 1);
     struct sl_assignment a = {.n = 2, .part = {{1, 2, 0, 1}, {0, 1, -1, 4}}};
     assert_string_equal(format(rig, &ask, &a), MEM "=5*4;" MIG "=7/0");
-    rig_free(rig);
 }
 
 TEST_THAT(text_comes_back_as_it_was)
@@ -95,7 +94,6 @@ TEST_THAT(text_comes_back_as_it_was)
     assert_reads(rig, &shared, SHARED "=3*4,5");
     assert_reads(rig, &three, MIG "=7/0,7/2,7/#2");
     assert_reads(rig, &both, MEM "=5*12;" SHARED "=5");
-    rig_free(rig);
 }
 
 TEST_THAT(order_of_items_in_the_text_does_not_matter)
@@ -105,7 +103,6 @@ TEST_THAT(order_of_items_in_the_text_does_not_matter)
     struct sl_assignment read;
     assert_true(sl_assignment_parse(&rig->node, &ask, SL_STR(SHARED "=3;" MEM "=5*12"), &read));
     assert_string_equal(format(rig, &ask, &read), MEM "=5*12;" SHARED "=3");
-    rig_free(rig);
 }
 
 TEST_THAT(what_the_node_or_the_ask_does_not_have_is_refused)
@@ -125,7 +122,6 @@ TEST_THAT(what_the_node_or_the_ask_does_not_have_is_refused)
     assert_refuses(rig, &mig, MIG "=7/#3");
     assert_refuses(rig, &mig, MIG "=3/0");
     assert_refuses(rig, &lost, "nvidia.com/mig-4g.24gb=7/0");
-    rig_free(rig);
 }
 
 TEST_THAT(instance_of_another_pool_is_refused)
@@ -136,7 +132,6 @@ TEST_THAT(instance_of_another_pool_is_refused)
     struct sl_ask ask = rig_ask(MIG, 1);
     assert_refuses(rig, &ask, MIG "=7/2");
     assert_reads(rig, &ask, MIG "=7/0");
-    rig_free(rig);
 }
 
 TEST_THAT(place_of_the_wrong_sort_is_refused)
@@ -148,7 +143,6 @@ TEST_THAT(place_of_the_wrong_sort_is_refused)
     assert_refuses(rig, &mig, MIG "=7");
     assert_refuses(rig, &one, GPU "=?*1"); /* the node knows its devices */
     assert_refuses(rig, &mig, MIG "=?*1");
-    rig_free(rig);
 }
 
 TEST_THAT(ask_for_nothing_or_too_much_has_no_assignment)
@@ -164,7 +158,6 @@ TEST_THAT(ask_for_nothing_or_too_much_has_no_assignment)
     assert_true(sl_assignment_read(&rig->node, items, 1, SL_STR(GPU "=3"), &read));
     assert_false(
         sl_assignment_read(&rig->node, items, SL_ASK_ITEMS_MAX + 1, SL_STR(GPU "=3"), &read));
-    rig_free(rig);
 }
 
 TEST_THAT(place_named_twice_is_refused_wherever_it_stands)
@@ -175,7 +168,6 @@ TEST_THAT(place_named_twice_is_refused_wherever_it_stands)
     assert_true(sl_assignment_parse(&rig->node, &three, SL_STR(SHARED "=3*2,5*1"), &read));
     assert_false(sl_assignment_parse(&rig->node, &three, SL_STR(SHARED "=3,5,5"), &read));
     assert_false(sl_assignment_parse(&rig->node, &three, SL_STR(SHARED "=3,5,3"), &read));
-    rig_free(rig);
 }
 
 TEST_THAT(wrong_sums_are_refused)
@@ -194,7 +186,6 @@ TEST_THAT(wrong_sums_are_refused)
     assert_refuses(rig, &shared, SHARED "=3*4,5*0,5");
     assert_refuses(rig, &memory, MEM "=3*4,5*4"); /* a share is of one GPU */
     assert_refuses(rig, &memory, MEM "=3*9");
-    rig_free(rig);
 }
 
 TEST_THAT(garbage_is_refused)
@@ -231,7 +222,6 @@ TEST_THAT(garbage_is_refused)
     for (size_t i = 0; i < sizeof mig_texts / sizeof mig_texts[0]; i++) {
         assert_refuses(rig, &mig, mig_texts[i]);
     }
-    rig_free(rig);
 }
 
 TEST_THAT(node_of_counts_forgets_the_devices_named)
@@ -245,7 +235,6 @@ TEST_THAT(node_of_counts_forgets_the_devices_named)
     assert_reads(rig, &two, GPU "=?*2");
     assert_refuses(rig, &two, GPU "=?*3");
     assert_refuses(rig, &two, GPU "=3");
-    rig_free(rig);
 }
 
 TEST_THAT(text_that_does_not_fit_is_none)
@@ -259,7 +248,6 @@ TEST_THAT(text_that_does_not_fit_is_none)
     assert_int_equal(sl_assignment_format(&rig->node, &ask, &a, text, sizeof text - 1), 0);
     assert_string_equal(text, "");
     assert_int_equal(sl_assignment_format(&rig->node, &ask, &a, NULL, 0), 0);
-    rig_free(rig);
 }
 
 TEST_THAT(largest_assignment_fits_the_text)
@@ -284,5 +272,4 @@ TEST_THAT(largest_assignment_fits_the_text)
                                                 (int16_t)i, 999999999};
     }
     assert_in_range(strlen(format(rig, &ask, &a)), 2000, SL_ASSIGNMENT_TEXT_MAX - 1);
-    rig_free(rig);
 }

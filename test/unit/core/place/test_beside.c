@@ -4,6 +4,8 @@
 
 #include "sliced/preempt.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define MEM "aliyun.com/gpu-mem"
 
 enum { PODS_MAX = 4 };
@@ -33,7 +35,7 @@ static void check(const struct row *row)
         struct sl_ask ask = rig_ask(MEM, row->resident[i].units);
         (void)snprintf(where, sizeof(where), MEM "=%s*%lld", row->resident[i].where,
                        (long long)row->resident[i].units);
-        struct sl_pod *pod = rig_run(rig, &ask, where);
+        struct sl_pod *pod = rig_run(rig, ask, where);
         pod->priority = row->resident[i].priority;
         pod->deleting = row->resident[i].deleting;
     }
@@ -51,7 +53,6 @@ static void check(const struct row *row)
         assert_int_equal(fits, units <= row->fits);
         assert_true(fits || (verdict.reason == SL_REASON_NOMINATED) == alone);
     }
-    rig_free(rig);
 }
 
 #define RUNS(n, rank, on)                                                                          \

@@ -193,7 +193,7 @@ static void check_ask(struct rig *rig, const struct sl_ask *ask)
 {
     struct books books;
     struct sl_assignment assignment;
-    struct sl_verdict verdict = rig_verdict(rig, ask);
+    struct sl_verdict verdict = rig_verdict(rig, *ask);
     books_of(&books, rig->view);
     bool fits = sl_choose(rig->view, ask, &assignment, NULL);
     assert_int_equal(fits, exhaust(&books, ask, 0, 0, false));
@@ -219,8 +219,8 @@ TEST_THAT(choice_is_found_whenever_there_is_one)
         for (unsigned i = 0; i < residents; i++) {
             struct sl_ask ask = random_ask(rig, &seed);
             char text[SL_ASSIGNMENT_TEXT_MAX];
-            snprintf(text, sizeof text, "%s", rig_choose(rig, &ask));
-            rig_run(rig, &ask, rig_random(&seed, 3) > 0 && text[0] != '\0' ? text : NULL);
+            snprintf(text, sizeof text, "%s", rig_choose(rig, ask));
+            rig_run(rig, ask, rig_random(&seed, 3) > 0 && text[0] != '\0' ? text : NULL);
         }
         struct sl_ask ask = random_ask(rig, &seed);
         check_ask(rig, &ask);
@@ -238,9 +238,9 @@ TEST_THAT(nothing_is_given_twice_however_often_choices_are_applied)
         for (unsigned i = 0; i < 30; i++) {
             struct sl_ask ask = random_ask(rig, &seed);
             check_ask(rig, &ask);
-            const char *text = rig_choose(rig, &ask);
+            const char *text = rig_choose(rig, ask);
             if (text[0] != '\0') {
-                rig_run(rig, &ask, text);
+                rig_run(rig, ask, text);
             }
             if (rig->n_pods > 0 && rig_random(&seed, 4) == 0) {
                 rig->pods[rig_random(&seed, rig->n_pods)].pod.phase = SL_POD_SUCCEEDED;

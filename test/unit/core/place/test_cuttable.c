@@ -3,6 +3,8 @@
 
 #include "core/place/choose.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define GPU "nvidia.com/gpu"
 
 /* Two A30 in MIG mode, each with four slices. */
@@ -36,7 +38,7 @@ static struct sl_ask gpus(int64_t count, int32_t least_mib)
 
 static const char *reason(struct rig *rig, struct sl_ask ask)
 {
-    return sl_reason_name(rig_verdict(rig, &ask).reason);
+    return sl_reason_name(rig_verdict(rig, ask).reason);
 }
 
 TEST_THAT(a_gpu_in_mig_mode_may_become_whole_where_that_is_allowed)
@@ -51,7 +53,6 @@ TEST_THAT(a_gpu_in_mig_mode_may_become_whole_where_that_is_allowed)
     struct sl_ask share = gpus(1, 0);
     share.item[0].memory_mib = 25000;
     assert_string_equal(reason(rig, share), "NotOffered");
-    rig_free(rig);
 }
 
 /* Two A30 under strategy single, each one instance of all slices. */
@@ -94,13 +95,12 @@ TEST_THAT(gpus_that_are_cut_alike_could_be_as_many_as_the_smallest_that_suffices
     struct rig *rig = two_boards();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct sl_ask ask = gpus(rows[i].count, rows[i].least_mib);
-        struct sl_verdict verdict = rig_verdict(rig, &ask);
+        struct sl_verdict verdict = rig_verdict(rig, ask);
         assert_string_equal(sl_reason_name(verdict.reason), rows[i].reason);
         if (rows[i].capacity > 0) {
             assert_int_equal(verdict.capacity, rows[i].capacity);
         }
     }
-    rig_free(rig);
 }
 
 /* They are cut all at once: one pod keeps all as they are. */
@@ -108,9 +108,8 @@ TEST_THAT(gpus_that_are_cut_alike_wait_for_the_last_pod)
 {
     struct rig *rig = two_boards();
     struct sl_ask one = gpus(1, 0);
-    rig_run(rig, &one, GPU "=0/0");
+    rig_run(rig, one, GPU "=0/0");
     assert_string_equal(reason(rig, gpus(8, 5000)), "Insufficient");
     assert_string_equal(reason(rig, gpus(9, 5000)), "ExceedsNode");
     assert_string_equal(reason(rig, gpus(1, 5000)), "Fits");
-    rig_free(rig);
 }

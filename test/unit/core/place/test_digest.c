@@ -1,6 +1,8 @@
 /* The digest of a view: different in all that scores read, and in nothing else. */
 #include "unit/core/rig.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define MEM "aliyun.com/gpu-mem"
 
 /* Has something of everything that a digest covers. */
@@ -22,8 +24,8 @@ static struct rig *rig_of_all(void)
     for (int start = 0; start < 4; start++) {
         rig_instance(rig, 0, start, 1);
     }
-    rig_run(rig, &mig, NULL);
-    rig_run(rig, &share, NULL);
+    rig_run(rig, mig, NULL);
+    rig_run(rig, share, NULL);
     return rig;
 }
 
@@ -85,10 +87,10 @@ static void change(struct rig *rig, unsigned which)
         rig->instance[3].pool = 0;
         break;
     case 17:
-        rig_run(rig, &mig, NULL);
+        rig_run(rig, mig, NULL);
         break;
     case 18:
-        rig_run(rig, &share, NULL);
+        rig_run(rig, share, NULL);
         break;
     case 19:
         rig->device[0].healthy = false; /* the one that is cut up */
@@ -137,7 +139,6 @@ TEST_THAT(digest_differs_in_all_that_scores_read)
     uint64_t digest[CHANGES + 1];
     struct rig *rig = rig_of_all();
     digest[CHANGES] = rig_view(rig)->digest;
-    rig_free(rig);
     for (unsigned i = 0; i < CHANGES; i++) {
         rig = rig_of_all();
         change(rig, i);
@@ -167,9 +168,8 @@ static uint64_t digest_of_replicas(unsigned where, int32_t declared_mib, int32_t
     if (where == 1) {
         rig->instance[rig_instance(rig, 0, 0, 0)].slices = (uint16_t)slices;
     }
-    rig_run(rig, &ask, NULL);
+    rig_run(rig, ask, NULL);
     uint64_t digest = rig_view(rig)->digest;
-    rig_free(rig);
     return digest;
 }
 
@@ -253,6 +253,4 @@ TEST_THAT(equal_nodes_have_one_digest_whatever_their_names_and_pods)
     b->pods[0].pod.name = "other";
     b->pods[1].pod.created_us = 99;
     assert_int_equal(rig_view(a)->digest, rig_view(b)->digest);
-    rig_free(a);
-    rig_free(b);
 }

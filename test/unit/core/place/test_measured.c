@@ -2,6 +2,8 @@
  * against the rule in plain numbers, at random and at its bounds. */
 #include "unit/core/rig.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define SHARED "nvidia.com/gpu.shared"
 
 enum { ROUNDS = 20000, TOTAL = 40, WORKLOADS = 3 };
@@ -13,7 +15,7 @@ static struct rig *a_gpu_that_is_declared_in_full(void)
     ask.item[0].memory_mib = TOTAL;
     rig->pool[rig_pool(rig, SHARED, SL_KIND_REPLICA, 4)].replicas = 4;
     rig->device[rig_device(rig, 0)].memory_mib = TOTAL;
-    rig_run(rig, &ask, SHARED "=0");
+    rig_run(rig, ask, SHARED "=0");
     return rig;
 }
 
@@ -63,11 +65,10 @@ TEST_THAT(one_more_fits_while_what_is_expected_of_it_has_room)
         ask.item[0].memory_mib = 1 + (int32_t)rig_random(&seed, TOTAL);
         ask.item[0].workload = rig_random(&seed, WORKLOADS + 2);
         measure(rig, &seed);
-        bool fits = rig_verdict(rig, &ask).reason == SL_REASON_FITS;
+        bool fits = rig_verdict(rig, ask).reason == SL_REASON_FITS;
         bool one = ask.item[0].count == 1; /* the next is measured first */
         assert_int_equal(fits, one && has_room(rig, &ask.item[0]));
         fitted += fits;
     }
     assert_in_range(fitted, 2000, 18000);
-    rig_free(rig);
 }

@@ -3,6 +3,8 @@
 
 #include "sliced/overcommit.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define GPU    "nvidia.com/gpu"
 #define MEM    "aliyun.com/gpu-mem"
 #define MIG    "nvidia.com/mig-1g.6gb"
@@ -15,13 +17,12 @@ static void assert_says(struct rig *rig, const char *expected)
     sl_overcommit_text(view, text, sizeof(text));
     assert_string_equal(text, expected);
     assert_int_equal(sl_view_overcommitted(view), expected[0] != '\0');
-    rig_free(rig);
 }
 
 static void run(struct rig *rig, const char *resource, int64_t count, const char *where)
 {
     struct sl_ask ask = rig_ask(resource, count);
-    (void)rig_run(rig, &ask, where);
+    (void)rig_run(rig, ask, where);
 }
 
 TEST_THAT(full_node_is_not_over_committed)
@@ -86,7 +87,7 @@ static void run_spanning(struct rig *rig, int64_t count, const char *where)
 {
     struct sl_ask ask = rig_ask(MEM, count);
     ask.item[0].gpus = 2;
-    (void)rig_run(rig, &ask, where);
+    (void)rig_run(rig, ask, where);
 }
 
 TEST_THAT(equal_parts_of_a_share_have_their_place)
@@ -123,9 +124,9 @@ TEST_THAT(declared_memory_is_over_from_the_first_mib_on)
         rig->device[0].index = 5;
         struct sl_ask ask = rig_ask(SHARED, 1);
         ask.item[0].memory_mib = 600;
-        (void)rig_run(rig, &ask, SHARED "=5");
+        (void)rig_run(rig, ask, SHARED "=5");
         ask.item[0].memory_mib = cases[i].mib;
-        (void)rig_run(rig, &ask, SHARED "=5");
+        (void)rig_run(rig, ask, SHARED "=5");
         assert_says(rig, cases[i].says);
     }
 }

@@ -3,6 +3,8 @@
 
 #include "core/place/choose.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define TWO "nvidia.com/mig-2g.12gb"
 #define ONE "nvidia.com/mig-1g.6gb"
 
@@ -43,7 +45,6 @@ TEST_THAT(layout_has_what_is_in_use_on_that_device)
     assert_int_equal(layout.count[index_of(rig, 1)], 1);
     assert_true(sl_layout_in_use(&rig->node, used, 1, &layout));
     assert_int_equal(layout.memory, 0x8);
-    rig_free(rig);
 }
 
 TEST_THAT(instance_of_unknown_start_is_where_it_fits)
@@ -59,7 +60,6 @@ TEST_THAT(instance_of_unknown_start_is_where_it_fits)
     assert_int_equal(layout.count[index_of(rig, 1)], 2);
     used[2] = 1; /* one more than there is room for */
     assert_false(sl_layout_in_use(&rig->node, used, 0, &layout));
-    rig_free(rig);
 }
 
 TEST_THAT(instance_of_unknown_start_gives_way_to_known_ones)
@@ -71,7 +71,6 @@ TEST_THAT(instance_of_unknown_start_gives_way_to_known_ones)
     rig_instance(rig, 0, -1, 1);
     assert_true(sl_layout_in_use(&rig->node, used, 0, &layout));
     assert_int_equal(layout.memory, 0xd);
-    rig_free(rig);
 }
 
 TEST_THAT(layout_of_what_no_model_has_is_not_known)
@@ -87,7 +86,6 @@ TEST_THAT(layout_of_what_no_model_has_is_not_known)
     assert_false(sl_layout_in_use(&rig->node, used, 0, &layout));
     used[0] = 0;
     assert_true(sl_layout_in_use(&rig->node, used, 0, &layout));
-    rig_free(rig);
 }
 
 TEST_THAT(lost_is_what_fitted_before_and_no_more)
@@ -115,7 +113,6 @@ TEST_THAT(lost_is_what_fitted_before_and_no_more)
     memset(lost, 0, sizeof(lost));
     sl_lost_room(&rig->node, before, after, 0, ~0U, lost); /* not known */
     assert_int_equal(lost[one], 0);
-    rig_free(rig);
 }
 
 /* All GPUs of a node of strategy single are cut alike, where nothing of it is in use. */
@@ -133,18 +130,17 @@ TEST_THAT(single_node_may_be_cut_into_instances_that_are_large_enough)
         }
     }
     ask.item[0].least_mib = 10000;
-    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_LITTLE_MEMORY);
+    assert_int_equal(rig_verdict(rig, ask).reason, SL_REASON_LITTLE_MEMORY);
     rig->node.partition =
         (struct sl_partition){.actuator = SL_ACTUATOR_MIG_MANAGER, .single = true};
-    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NOT_PARTITIONED);
+    assert_int_equal(rig_verdict(rig, ask).reason, SL_REASON_NOT_PARTITIONED);
     ask.item[0].count = 4; /* 2g.12gb, two on each */
-    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NOT_PARTITIONED);
+    assert_int_equal(rig_verdict(rig, ask).reason, SL_REASON_NOT_PARTITIONED);
     ask.item[0].count = 5;
-    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_LITTLE_MEMORY);
+    assert_int_equal(rig_verdict(rig, ask).reason, SL_REASON_LITTLE_MEMORY);
     ask.item[0].least_mib = 20000;
     ask.item[0].count = 2;
-    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NOT_PARTITIONED);
+    assert_int_equal(rig_verdict(rig, ask).reason, SL_REASON_NOT_PARTITIONED);
     ask.item[0].least_mib = 30000;
-    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_LITTLE_MEMORY);
-    rig_free(rig);
+    assert_int_equal(rig_verdict(rig, ask).reason, SL_REASON_LITTLE_MEMORY);
 }

@@ -4,6 +4,8 @@
 #include "core/place/uids.h"
 #include "sliced/preempt.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define GPU "nvidia.com/gpu"
 #define MEM "aliyun.com/gpu-mem"
 #define MIG "nvidia.com/mig-1g.6gb"
@@ -12,7 +14,7 @@ static struct sl_pod *run(struct rig *rig, const char *resource, int64_t count, 
                           int32_t priority)
 {
     struct sl_ask ask = rig_ask(resource, count);
-    struct sl_pod *pod = rig_run(rig, &ask, where);
+    struct sl_pod *pod = rig_run(rig, ask, where);
     pod->priority = priority;
     return pod;
 }
@@ -28,7 +30,6 @@ TEST_THAT(victim_whose_devices_nobody_needs_is_spared)
     assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 2, keep, NULL), 1);
     assert_true(keep[0]);
     assert_false(keep[1]); /* started last */
-    rig_free(rig);
 }
 
 TEST_THAT(victim_named_twice_goes_or_stays_as_one)
@@ -42,7 +43,6 @@ TEST_THAT(victim_named_twice_goes_or_stays_as_one)
     assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 4, keep, NULL), 1);
     assert_false(keep[0] || keep[2]);
     assert_true(keep[1] && keep[3]);
-    rig_free(rig);
 }
 
 TEST_THAT(victim_named_twice_makes_room_once)
@@ -58,7 +58,6 @@ TEST_THAT(victim_named_twice_makes_room_once)
     bool keep[2];
     assert_int_equal(sl_preempt(rig_view(rig), &two, twice, 2, keep, NULL), 0);
     assert_int_equal(sl_preempt(rig->view, &two, both, 2, keep, NULL), 1);
-    rig_free(rig);
 }
 
 TEST_THAT(highest_priority_is_spared_first)
@@ -72,7 +71,6 @@ TEST_THAT(highest_priority_is_spared_first)
     assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 2, keep, NULL), 1);
     assert_false(keep[0]);
     assert_true(keep[1]);
-    rig_free(rig);
 }
 
 TEST_THAT(victims_whose_going_makes_no_room_on_one_device_are_no_answer)
@@ -94,7 +92,6 @@ TEST_THAT(victims_whose_going_makes_no_room_on_one_device_are_no_answer)
     assert_int_equal(sl_preempt(rig->view, &ask, together, 3, keep, NULL), 1);
     assert_true(keep[0] && keep[1]);
     assert_false(keep[2]);
-    rig_free(rig);
 }
 
 TEST_THAT(victims_that_hold_nothing_here_are_kept)
@@ -107,7 +104,6 @@ TEST_THAT(victims_that_hold_nothing_here_are_kept)
     bool keep[4];
     assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 4, keep, NULL), 1);
     assert_true(keep[0] && keep[1] && keep[2] && keep[3]);
-    rig_free(rig);
 }
 
 /* kube-scheduler then wants them gone for cpu or the like, and takes an empty list for an error. */
@@ -120,7 +116,6 @@ TEST_THAT(all_victims_go_when_the_ask_fits_beside_them)
     bool keep[2];
     assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 2, keep, NULL), 1);
     assert_true(keep[0] && keep[1]);
-    rig_free(rig);
 }
 
 TEST_THAT(ask_for_nothing_spares_nobody)
@@ -133,7 +128,6 @@ TEST_THAT(ask_for_nothing_spares_nobody)
     assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 1, keep, NULL), 1);
     assert_true(keep[0]);
     assert_int_equal(sl_preempt(rig->view, &ask, NULL, 0, NULL, NULL), 1);
-    rig_free(rig);
 }
 
 TEST_THAT(what_never_fits_is_told)
@@ -147,7 +141,6 @@ TEST_THAT(what_never_fits_is_told)
     assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 1, keep, &verdict), 0);
     assert_int_equal(verdict.reason, SL_REASON_EXCEEDS_NODE);
     assert_false(keep[0]);
-    rig_free(rig);
 }
 
 TEST_THAT(victim_named_twice_is_one_victim)
@@ -161,7 +154,6 @@ TEST_THAT(victim_named_twice_is_one_victim)
     assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 4, keep, NULL), 1);
     assert_false(keep[0] || keep[2]);
     assert_true(keep[1] && keep[3]);
-    rig_free(rig);
 }
 
 /* Victims times residents would be some 500,000 a round. */
@@ -201,7 +193,6 @@ TEST_THAT(a_resident_without_a_uid_is_nobody_s_victim)
     struct sl_str victims[] = {SL_STR("")};
     bool keep[1];
     assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 1, keep, NULL), 0);
-    rig_free(rig);
 }
 
 /* ---- against every subset ---- */
@@ -305,5 +296,4 @@ TEST_THAT(a_nominee_with_room_keeps_it_beside_one_that_has_none)
     assert_false(sl_choose_beside(view, nominees, 2, &one, NULL, &verdict));
     assert_int_equal(verdict.reason, SL_REASON_NOMINATED);
     assert_false(sl_choose_beside(view, too_large, 2, &one, NULL, NULL));
-    rig_free(rig);
 }

@@ -3,6 +3,8 @@
 
 #include "core/place/choose.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define GPU    "nvidia.com/gpu"
 #define SHARED "nvidia.com/gpu.shared"
 #define MEM    "aliyun.com/gpu-mem"
@@ -112,7 +114,6 @@ TEST_THAT(a_place_is_free_where_it_is_free_at_both_times)
             }
         }
     }
-    rig_free(rig);
 }
 
 /* An instance that is in use at both times is one instance: gone from one, it leaves none. */
@@ -120,7 +121,7 @@ TEST_THAT(what_is_raised_is_counted_once)
 {
     struct rig *rig = a_node_of_all_kinds();
     struct sl_ask ask = rig_ask(MIG, 1);
-    (void)rig_run(rig, &ask, MIG "=2/0");
+    (void)rig_run(rig, ask, MIG "=2/0");
     struct sl_scratch now;
     struct sl_scratch then;
     sl_scratch_init(&now, rig_view(rig));
@@ -129,5 +130,4 @@ TEST_THAT(what_is_raised_is_counted_once)
     sl_scratch_remove(&now, 0);
     assert_int_equal(now.device[2].instances, 0);
     assert_int_equal(now.pool_used[sl_view_pool(rig->view, ask.item[0].key)], 0);
-    rig_free(rig);
 }

@@ -4,6 +4,8 @@
 
 #include "core/place/choose.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define GPU    "nvidia.com/gpu"
 #define SHARED "nvidia.com/gpu.shared"
 #define MEM    "aliyun.com/gpu-mem"
@@ -159,9 +161,8 @@ TEST_THAT(counters_are_the_sums_of_the_residents_parts)
         struct rig *rig = random_node(&seed);
         for (unsigned i = 0; i < 10; i++) {
             struct sl_ask ask = random_items(&seed);
-            const char *text = rig_random(&seed, 2) == 0 ? rig_choose(rig, &ask) : "";
-            rig_run(rig, &ask, text[0] == '\0' ? NULL : text)->set_aside =
-                rig_random(&seed, 3) == 0;
+            const char *text = rig_random(&seed, 2) == 0 ? rig_choose(rig, ask) : "";
+            rig_run(rig, ask, text[0] == '\0' ? NULL : text)->set_aside = rig_random(&seed, 3) == 0;
             without += text[0] == '\0';
         }
         assert_sums(rig_view(rig));
@@ -191,22 +192,19 @@ TEST_THAT(who_has_too_little_memory_is_still_on_a_gpu_that_works)
     rig->device[0].healthy = false;
     for (unsigned i = 0; i < 3; i++) {
         rig->device[i].memory_mib = 24576;
-        rig_run(rig, &ask, NULL);
+        rig_run(rig, ask, NULL);
     }
     rig_view(rig);
     assert_int_equal(part_of(rig, 0, 0)->device, 1);
     assert_int_equal(part_of(rig, 1, 0)->device, 2);
     assert_int_equal(part_of(rig, 2, 0)->device, 0);
-    rig_free(rig);
 }
 
 TEST_THAT(share_larger_than_any_gpu_is_on_as_many_as_it_fills)
 {
     struct rig *rig = rig_of_gpus(3, 16);
-    struct sl_ask forty = rig_ask(MEM, 40);
-    struct sl_ask more = rig_ask(MEM, 10);
-    rig_run(rig, &forty, NULL);
-    rig_run(rig, &more, NULL);
+    rig_run(rig, rig_ask(MEM, 40), NULL);
+    rig_run(rig, rig_ask(MEM, 10), NULL);
     rig_view(rig);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(part_of(rig, 0, i)->device, i);
@@ -215,7 +213,6 @@ TEST_THAT(share_larger_than_any_gpu_is_on_as_many_as_it_fills)
     assert_int_equal(rig->view->resident[1].n_parts, 1); /* what is left; the rest is nowhere */
     assert_int_equal(part_of(rig, 1, 0)->amount, 8);
     assert_int_equal(rig->view->pool_used[0], 50);
-    rig_free(rig);
 }
 
 TEST_THAT(several_of_what_is_given_one_by_one_are_not_chosen)
@@ -236,5 +233,4 @@ TEST_THAT(several_of_what_is_given_one_by_one_are_not_chosen)
     assert_int_equal(failed, 0);
     ask.item[0].each = 1; /* two containers */
     assert_true(sl_scratch_choose(&scratch, ask.item, 1, false, &assignment, &failed));
-    rig_free(rig);
 }

@@ -1,6 +1,8 @@
 /* Taking exactly the places that an assignment names: all of them or none. */
 #include "unit/core/rig.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define GPU    "nvidia.com/gpu"
 #define SHARED "nvidia.com/gpu.shared"
 #define MEM    "aliyun.com/gpu-mem"
@@ -58,7 +60,7 @@ TEST_THAT(an_instance_is_taken_when_it_is_free_and_well)
     struct rig *rig = two_a30();
     struct sl_ask one = rig_ask(SLICE, 1);
     struct sl_ask two = rig_ask(SLICE, 2);
-    rig_run(rig, &one, SLICE "=0/1");
+    rig_run(rig, one, SLICE "=0/1");
     assert_true(can_take(rig, &one, SLICE "=0/0"));
     assert_false(can_take(rig, &one, SLICE "=0/1"));
     assert_true(can_take(rig, &two, SLICE "=0/0,1/3"));
@@ -66,7 +68,6 @@ TEST_THAT(an_instance_is_taken_when_it_is_free_and_well)
     rig->device[1].healthy = false;
     assert_false(can_take(rig, &two, SLICE "=0/0,1/3"));
     assert_true(can_take(rig, &two, SLICE "=0/0,0/3"));
-    rig_free(rig);
 }
 
 TEST_THAT(units_without_a_place_count_against_the_pool)
@@ -76,46 +77,41 @@ TEST_THAT(units_without_a_place_count_against_the_pool)
     struct sl_ask all = rig_ask(SLICE, 8);
     rig->pool[0].capacity = 2; /* the device plugin says so */
     assert_true(can_take(rig, &one, SLICE "=0/0"));
-    rig_run(rig, &one, SLICE "=0/0");
+    rig_run(rig, one, SLICE "=0/0");
     assert_true(can_take(rig, &one, SLICE "=0/1"));
-    rig_run(rig, &one, SLICE "=0/2");
+    rig_run(rig, one, SLICE "=0/2");
     assert_false(can_take(rig, &one, SLICE "=0/1"));
     rig->pool[0].capacity = 8;
     assert_true(can_take(rig, &one, SLICE "=0/1"));
     assert_false(can_take(rig, &all, SLICE "=0/0,0/1,0/2,0/3,1/0,1/1,1/2,1/3"));
-    rig_free(rig);
 }
 
 TEST_THAT(a_whole_gpu_needs_a_device_that_nobody_uses)
 {
     struct rig *rig = rig_of_gpus(3, 16);
     struct sl_ask gpu = rig_ask(GPU, 1);
-    struct sl_ask share = rig_ask(MEM, 4);
     struct sl_ask both = rig_ask2(MEM, 4, GPU, 1);
-    rig_run(rig, &share, MEM "=0*4");
-    rig_run(rig, &gpu, GPU "=1");
+    rig_run(rig, rig_ask(MEM, 4), MEM "=0*4");
+    rig_run(rig, gpu, GPU "=1");
     assert_false(can_take(rig, &gpu, GPU "=0"));
     assert_false(can_take(rig, &gpu, GPU "=1"));
     assert_true(can_take(rig, &gpu, GPU "=2"));
     assert_true(can_take(rig, &both, MEM "=0*4;" GPU "=2"));
     assert_false(can_take(rig, &both, MEM "=2*4;" GPU "=2"));
     assert_false(can_take(rig, &both, MEM "=1*4;" GPU "=2"));
-    rig_free(rig);
 }
 
 TEST_THAT(a_share_of_memory_is_what_its_device_has_left)
 {
     struct rig *rig = rig_of_gpus(2, 16);
-    struct sl_ask ten = rig_ask(MEM, 10);
     struct sl_ask six = rig_ask(MEM, 6);
     struct sl_ask seven = rig_ask(MEM, 7);
-    rig_run(rig, &ten, MEM "=0*10");
+    rig_run(rig, rig_ask(MEM, 10), MEM "=0*10");
     assert_true(can_take(rig, &six, MEM "=0*6"));
     assert_false(can_take(rig, &seven, MEM "=0*7"));
     assert_true(can_take(rig, &seven, MEM "=1*7"));
     rig->device[1].healthy = false;
     assert_false(can_take(rig, &seven, MEM "=1*7"));
-    rig_free(rig);
 }
 
 TEST_THAT(counts_are_taken_while_they_last)
@@ -125,11 +121,10 @@ TEST_THAT(counts_are_taken_while_they_last)
     struct sl_ask three = rig_ask(SHARED, 3);
     unsigned pool = rig_pool(rig, SHARED, SL_KIND_REPLICA, 5);
     rig->pool[pool].on_devices = false;
-    rig_run(rig, &two, NULL);
+    rig_run(rig, two, NULL);
     assert_true(can_take(rig, &three, SHARED "=?*3"));
-    rig_run(rig, &two, NULL);
+    rig_run(rig, two, NULL);
     assert_false(can_take(rig, &two, SHARED "=?*2"));
-    rig_free(rig);
 }
 
 TEST_THAT(counts_are_taken_while_their_memory_suffices)
@@ -143,7 +138,6 @@ TEST_THAT(counts_are_taken_while_their_memory_suffices)
     assert_true(can_take(rig, &two, SHARED "=?*2"));
     two.item[0].least_mib = 8001;
     assert_false(can_take(rig, &two, SHARED "=?*2"));
-    rig_free(rig);
 }
 
 TEST_THAT(a_resource_that_the_node_lost_cannot_be_taken)
@@ -156,7 +150,6 @@ TEST_THAT(a_resource_that_the_node_lost_cannot_be_taken)
     sl_scratch_init(&scratch, rig_view(rig));
     assert_true(sl_assignment_parse(&rig->node, &one, SL_STR(SLICE "=0/0"), &assignment));
     assert_false(sl_scratch_take_exactly(&scratch, &gone, &assignment));
-    rig_free(rig);
 }
 
 /* What is chosen can be taken, once; and who stands on what was taken stands where he is said to.
@@ -173,12 +166,12 @@ TEST_THAT(what_is_chosen_can_be_taken_and_then_is_gone)
                                     ? rig_ask(GPU, 1 + rig_random(&seed, 2))
                                     : rig_ask(MEM, 1 + rig_random(&seed, 12));
             char text[SL_ASSIGNMENT_TEXT_MAX];
-            (void)snprintf(text, sizeof(text), "%s", rig_choose(rig, &ask));
+            (void)snprintf(text, sizeof(text), "%s", rig_choose(rig, ask));
             if (text[0] == '\0') {
                 continue;
             }
             assert_true(can_take(rig, &ask, text));
-            rig_run(rig, &ask, text);
+            rig_run(rig, ask, text);
             const struct sl_view *view = rig_view(rig);
             for (unsigned r = 0; r < view->n_residents; r++) {
                 assert_false(view->resident[r].assumed);

@@ -510,7 +510,7 @@ static struct sl_verdict expected(const struct sl_view *view, enum cutter cutter
 static void check_ask(struct rig *rig, enum cutter cutter, const struct sl_ask *ask,
                       unsigned seen[SL_REASON_COUNT])
 {
-    struct sl_verdict is = rig_verdict(rig, ask);
+    struct sl_verdict is = rig_verdict(rig, *ask);
     struct sl_verdict wanted = expected(rig->view, cutter, &ask->item[0]);
     seen[is.reason]++;
     if (is.reason != wanted.reason || is.free != wanted.free || is.capacity != wanted.capacity ||
@@ -532,9 +532,9 @@ TEST_THAT(what_does_not_fit_is_told_why)
         struct rig *rig = random_node(cutter, &seed);
         for (unsigned i = rig_random(&seed, 5); i > 0; i--) {
             struct sl_ask ask = random_ask(rig, &seed);
-            const char *text = rig_choose(rig, &ask);
+            const char *text = rig_choose(rig, ask);
             if (text[0] != '\0') {
-                rig_run(rig, &ask, text);
+                rig_run(rig, ask, text);
             }
         }
         struct sl_ask ask = random_ask(rig, &seed);

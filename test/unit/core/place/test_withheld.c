@@ -6,6 +6,8 @@
 #include "sliced/preempt.h"
 #include "sliced/score.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define GPU "nvidia.com/gpu"
 #define MEM "aliyun.com/gpu-mem"
 #define MIG "nvidia.com/mig-1g.6gb"
@@ -15,14 +17,14 @@ static struct rig *withheld_gpus(void)
 {
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask ask = rig_ask(GPU, 1);
-    rig_run(rig, &ask, GPU "=1");
+    rig_run(rig, ask, GPU "=1");
     rig->node.partition = (struct sl_partition){.actuator = SL_ACTUATOR_MIG_MANAGER, .cut = "c"};
     return rig;
 }
 
 static void check_cutting(struct rig *rig, struct sl_ask ask)
 {
-    struct sl_verdict verdict = rig_verdict(rig, &ask);
+    struct sl_verdict verdict = rig_verdict(rig, ask);
     assert_int_equal(verdict.reason, SL_REASON_CUTTING);
     assert_int_equal(verdict.asked, ask.item[0].count);
     assert_false(sl_reason_is_never(verdict.reason));
@@ -44,18 +46,16 @@ TEST_THAT(no_ask_fits_for_now_whatever_the_node_shows)
     struct sl_ask careful = rig_ask(GPU, 1);
     careful.item[0].least_mib = 1;
     check_cutting(rig, careful);
-    rig_free(rig);
 }
 
 TEST_THAT(pods_that_ask_for_no_gpu_or_malformed_are_answered_as_ever)
 {
     struct rig *rig = withheld_gpus();
     struct sl_ask ask = {.n = 0};
-    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NO_ASK);
+    assert_int_equal(rig_verdict(rig, ask).reason, SL_REASON_NO_ASK);
     ask = rig_ask(GPU, 1);
     ask.malformed = true;
-    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_MALFORMED_ASK);
-    rig_free(rig);
+    assert_int_equal(rig_verdict(rig, ask).reason, SL_REASON_MALFORMED_ASK);
 }
 
 TEST_THAT(residents_keep_their_units)
@@ -71,7 +71,6 @@ TEST_THAT(residents_keep_their_units)
         assert_int_equal(view->room[i].next_device, -1);
         assert_true(view->room[i].most > 0);
     }
-    rig_free(rig);
 }
 
 TEST_THAT(no_place_is_given_exactly_either)
@@ -86,7 +85,6 @@ TEST_THAT(no_place_is_given_exactly_either)
     rig->node.partition.cut = NULL;
     sl_scratch_init(&scratch, rig_view(rig));
     assert_true(sl_scratch_take_exactly(&scratch, &ask, &assignment));
-    rig_free(rig);
 }
 
 TEST_THAT(no_victim_has_to_go)
@@ -99,7 +97,6 @@ TEST_THAT(no_victim_has_to_go)
     assert_int_equal(sl_preempt(rig_view(rig), &ask, &victim, 1, &keep, &verdict), 0);
     assert_int_equal(verdict.reason, SL_REASON_CUTTING);
     assert_false(keep);
-    rig_free(rig);
 }
 
 TEST_THAT(the_caller_may_withhold_a_node_that_shows_no_cut)
@@ -113,5 +110,4 @@ TEST_THAT(the_caller_may_withhold_a_node_that_shows_no_cut)
     assert_true(view->digest != rig_view(rig)->digest);
     assert_false(rig_view(rig)->withheld);
     sl_view_free(view);
-    rig_free(rig);
 }

@@ -2,6 +2,8 @@
  * placements. */
 #include "score_rig.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 TEST_THAT(free_instance_is_lost_to_its_own_profile)
 {
     struct rig *rig = a30(2, false);
@@ -13,7 +15,6 @@ TEST_THAT(free_instance_is_lost_to_its_own_profile)
     /* a quarter of a device, at half the weight */
     assert_int_equal(availability(rig, &one, &demand), 88);
     assert_int_equal(availability(rig, &two, &demand), 75);
-    rig_free(rig);
 }
 
 TEST_THAT(slice_costs_its_part_of_a_gpus_memory)
@@ -28,7 +29,6 @@ TEST_THAT(slice_costs_its_part_of_a_gpus_memory)
     assert_int_equal(availability(rig, &ask, NULL), 75);
     rig->device[0].memory_mib = 0; /* unknown: all of it */
     assert_int_equal(availability(rig, &ask, NULL), 0);
-    rig_free(rig);
 }
 
 TEST_THAT(demand_for_something_else_loses_nothing_on_a_static_node)
@@ -38,7 +38,6 @@ TEST_THAT(demand_for_something_else_loses_nothing_on_a_static_node)
     struct sl_demand demand = {0};
     add_demand(&demand, MIG2, 5);
     assert_int_equal(availability(rig, &one, &demand), 100);
-    rig_free(rig);
 }
 
 TEST_THAT(without_demand_every_profile_of_the_model_weighs_the_same)
@@ -51,7 +50,6 @@ TEST_THAT(without_demand_every_profile_of_the_model_weighs_the_same)
     int expected = (200 * (n - 1) + n) / (2 * n);
     assert_int_equal(availability(rig, &four, NULL), expected);
     assert_int_equal(availability(rig, &four, &other), expected);
-    rig_free(rig);
 }
 
 TEST_THAT(instance_of_unknown_profile_counts_as_a_device)
@@ -64,7 +62,6 @@ TEST_THAT(instance_of_unknown_profile_counts_as_a_device)
     add_demand(&demand, MIG1, 1);
     add_demand(&demand, MIG2, 3);
     assert_int_equal(availability(rig, &one, &demand), 75);
-    rig_free(rig);
 }
 
 TEST_THAT(without_demand_every_profile_of_an_unknown_model_weighs_the_same)
@@ -78,7 +75,6 @@ TEST_THAT(without_demand_every_profile_of_an_unknown_model_weighs_the_same)
     rig_pool(rig, MEM, SL_KIND_MEMORY, 1);
     rig->pool[1].on_devices = rig->pool[2].on_devices = false;
     assert_int_equal(availability(rig, &one, NULL), 50);
-    rig_free(rig);
 }
 
 TEST_THAT(replica_of_an_instance_is_its_share)
@@ -91,7 +87,6 @@ TEST_THAT(replica_of_an_instance_is_its_share)
     struct sl_demand demand = {0};
     add_demand(&demand, MIG1, 1);
     assert_int_equal(availability(rig, &one, &demand), 95);
-    rig_free(rig);
 }
 
 TEST_THAT(touched_device_is_better_than_an_untouched_one_where_gpus_are_repartitioned)
@@ -101,11 +96,9 @@ TEST_THAT(touched_device_is_better_than_an_untouched_one_where_gpus_are_repartit
     struct sl_ask one = rig_ask(MIG1, 1);
     struct sl_demand demand = {0};
     add_demand(&demand, MIG4, 1);
-    rig_run(begun, &one, NULL);
+    rig_run(begun, one, NULL);
     assert_int_equal(availability(fresh, &one, &demand), 0);
     assert_int_equal(availability(begun, &one, &demand), 100);
-    rig_free(fresh);
-    rig_free(begun);
 }
 
 /* The most instances of the profile beside those in use, by trying every set of starts. */
@@ -233,7 +226,7 @@ TEST_THAT(availability_counts_legal_placements)
             if (sl_fit(rig_view(rig), &ask, NULL)) {
                 int expected = expected_availability(rig, &ask, &demand);
                 assert_int_equal(availability(rig, &ask, &demand), expected);
-                rig_run(rig, &ask, NULL);
+                rig_run(rig, ask, NULL);
                 scored++;
             }
         }
@@ -278,7 +271,7 @@ TEST_THAT(availability_is_the_least_over_all_that_is_taken)
             if (sl_fit(rig_view(rig), &ask, NULL)) {
                 int expected = expected_availability(rig, &ask, &demand);
                 assert_int_equal(availability(rig, &ask, &demand), expected);
-                rig_run(rig, &ask, NULL);
+                rig_run(rig, ask, NULL);
                 scored += expected > 0;
             }
         }
@@ -292,13 +285,12 @@ TEST_THAT(sharing_a_shared_gpu_costs_nothing_and_a_fresh_one_all)
     struct rig *rig = rig_of_gpus(2, 16);
     struct sl_ask six = rig_ask(MEM, 6);
     assert_int_equal(availability(rig, &six, NULL), 0);
-    rig_run(rig, &six, NULL);
+    rig_run(rig, six, NULL);
     assert_int_equal(availability(rig, &six, NULL), 100);
     struct sl_ask twelve = rig_ask(MEM, 12);
     assert_int_equal(availability(rig, &twelve, NULL), 0);
     struct sl_ask whole = rig_ask(GPU, 1);
     assert_int_equal(availability(rig, &whole, NULL), 0);
-    rig_free(rig);
 }
 
 TEST_THAT(replica_on_a_gpu_that_is_shared_costs_nothing)
@@ -311,12 +303,11 @@ TEST_THAT(replica_on_a_gpu_that_is_shared_costs_nothing)
     struct sl_ask one = rig_ask(SHARED, 1);
     struct sl_ask two = rig_ask(SHARED, 2);
     assert_int_equal(availability(rig, &one, NULL), 0);
-    rig_run(rig, &one, NULL);
+    rig_run(rig, one, NULL);
     assert_int_equal(availability(rig, &one, NULL), 0); /* the least used device comes first */
-    rig_run(rig, &one, NULL);
+    rig_run(rig, one, NULL);
     assert_int_equal(availability(rig, &one, NULL), 100);
     assert_int_equal(availability(rig, &two, NULL), 100);
-    rig_free(rig);
 }
 
 TEST_THAT(replicas_where_only_counts_are_known_cost_their_share)
@@ -329,7 +320,6 @@ TEST_THAT(replicas_where_only_counts_are_known_cost_their_share)
     struct sl_ask five = rig_ask(SHARED, 5);
     assert_int_equal(availability(rig, &one, NULL), 75);
     assert_int_equal(availability(rig, &five, NULL), 0);
-    rig_free(rig);
 }
 
 TEST_THAT(memory_where_only_counts_are_known_costs_its_share_of_a_gpu)
@@ -343,7 +333,6 @@ TEST_THAT(memory_where_only_counts_are_known_costs_its_share_of_a_gpu)
         rig_device(rig, 0);
     }
     assert_int_equal(availability(rig, &four, NULL), 75);
-    rig_free(rig);
 }
 
 TEST_THAT(ask_of_both_sorts_has_the_larger_loss)
@@ -355,10 +344,8 @@ TEST_THAT(ask_of_both_sorts_has_the_larger_loss)
     struct sl_demand demand = {0};
     add_demand(&demand, MIG1, 1);
     assert_int_equal(availability(rig, &ask, &demand), 0);
-    struct sl_ask memory = rig_ask(MEM, 4);
-    rig_run(rig, &memory, NULL);
+    rig_run(rig, rig_ask(MEM, 4), NULL);
     assert_int_equal(availability(rig, &ask, &demand), 75);
-    rig_free(rig);
 }
 
 /* ---- the least memory that is accepted ---- */
@@ -419,7 +406,6 @@ TEST_THAT(memory_beyond_what_is_needed_costs_half_of_the_term)
     struct sl_score out;
     sl_score(rig_view(rig), &ask, &demand, &only_availability, &out);
     assert_int_equal(out.total, 0);
-    rig_free(rig);
 }
 
 /* The share is on a GPU that others share already: it costs nothing, the instance does. */
@@ -427,15 +413,13 @@ TEST_THAT(instance_beside_a_share_costs_what_it_costs_alone)
 {
     struct rig *rig = a30(1, true);
     struct sl_ask alone = rig_ask(MIG1, 1);
-    struct sl_ask share = rig_ask(MEM, 1);
     struct sl_ask both = rig_ask2(MEM, 1, MIG1, 1);
     rig_pool(rig, MEM, SL_KIND_MEMORY, 16);
     rig->device[rig_device(rig, 16)].model = rig->node.model;
-    rig_run(rig, &share, MEM "=1*1");
+    rig_run(rig, rig_ask(MEM, 1), MEM "=1*1");
     int32_t cost = availability(rig, &alone, NULL);
     assert_in_range(cost, 1, 99);
     assert_int_equal(availability(rig, &both, NULL), cost);
-    rig_free(rig);
 }
 
 TEST_THAT(only_what_says_how_much_it_needs_is_measured_by_it)
@@ -453,7 +437,6 @@ TEST_THAT(only_what_says_how_much_it_needs_is_measured_by_it)
     ask.item[0].least_mib = 0;
     ask.item[1].least_mib = 1000;
     assert_int_equal(availability(rig, &ask, NULL), (otherwise + 20 + 1) / 2);
-    rig_free(rig);
 }
 
 TEST_THAT(demand_counts_whichever_row_it_is_in)
@@ -469,5 +452,4 @@ TEST_THAT(demand_counts_whichever_row_it_is_in)
     int32_t term = availability(rig, &ask, &first);
     assert_in_range(term, 1, 99);
     assert_int_equal(availability(rig, &ask, &last), term);
-    rig_free(rig);
 }

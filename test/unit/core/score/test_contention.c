@@ -1,6 +1,8 @@
 /* The term contention: what neighbours leave of a shared GPU's time. */
 #include "score_rig.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 static const struct sl_score_config only_contention = {.weight = {[SL_TERM_CONTENTION] = 1}};
 
 /* One node of time-sliced GPUs, ten replicas each, and of shares of their memory. */
@@ -21,7 +23,7 @@ static void put_pod(struct rig *rig, unsigned device)
     char where[64];
     struct sl_ask one = rig_ask(SHARED, 1);
     snprintf(where, sizeof where, SHARED "=%u", device);
-    rig_run(rig, &one, where);
+    rig_run(rig, one, where);
 }
 
 /* Measured beside the pods that are there now. */
@@ -75,7 +77,6 @@ TEST_THAT(idle_neighbour_scores_above_a_busy_one)
     assert_int_equal(contention(rig, &one), 96);
     put_pod(rig, 0); /* it may have work all the time */
     assert_int_equal(contention(rig, &one), 33);
-    rig_free(rig);
 }
 
 TEST_THAT(of_several_gpus_the_busiest_counts)
@@ -91,7 +92,6 @@ TEST_THAT(of_several_gpus_the_busiest_counts)
     assert_int_equal(contention(rig, &three), 60);
     rig->measured[2] = sl_measured_none;
     assert_int_equal(contention(rig, &three), SL_SCORE_UNKNOWN);
-    rig_free(rig);
 }
 
 /* Decisions without telemetry, or with one that is too old, are those of other terms alone. */
@@ -115,7 +115,6 @@ TEST_THAT(where_nothing_is_measured_the_total_is_that_of_the_other_terms)
         put_load(rig, 1, -1);
         rig->measured[0].state = SL_SERIES_STALE;
     }
-    rig_free(rig);
 }
 
 TEST_THAT(whole_gpus_and_instances_have_no_neighbours)
@@ -131,8 +130,6 @@ TEST_THAT(whole_gpus_and_instances_have_no_neighbours)
     assert_int_equal(contention(gpus, &whole), SL_SCORE_UNKNOWN);
     assert_int_equal(contention(gpus, &nothing), SL_SCORE_UNKNOWN);
     assert_int_equal(contention(instances, &instance), SL_SCORE_UNKNOWN);
-    rig_free(gpus);
-    rig_free(instances);
 }
 
 TEST_THAT(one_scorer_tells_nodes_of_different_load_apart)
@@ -148,7 +145,6 @@ TEST_THAT(one_scorer_tells_nodes_of_different_load_apart)
         assert_true(sl_scorer_score(&scorer, rig_view(rig), &s));
         assert_int_equal(s.total, 100 - load / 10);
     }
-    rig_free(rig);
 }
 
 /* The total for a GPU that one such pod keeps busy for that long; -1: nobody uses the GPU. */
@@ -158,11 +154,10 @@ static int32_t total_beside(const struct sl_ask *ask, const struct sl_score_conf
     struct rig *rig = shared_gpus(1);
     struct sl_score s;
     if (load >= 0) {
-        rig_run(rig, ask, NULL);
+        rig_run(rig, *ask, NULL);
     }
     put_load(rig, 0, load < 0 ? 0 : load);
     sl_score(rig_view(rig), ask, NULL, config, &s);
-    rig_free(rig);
     return s.total;
 }
 
@@ -208,7 +203,6 @@ TEST_THAT(neighbours_are_told_in_words)
     sl_contention_text(rig_view(rig), &two, text, sizeof text);
     assert_string_equal(text, "neighbours on GPU 0: 2, new and taken as busy, leave 33 %; "
                               "neighbours on GPU 1: not told how busy");
-    rig_free(rig);
 }
 
 /* An SSD engine, as measured on an H100: busy for 11 % alone, halved by a second one. */
@@ -246,7 +240,6 @@ TEST_THAT(who_suffers_gets_an_emptier_gpu_or_one_under_mps)
     assert_int_equal(contention(rig, &ssd), 33);
     rig->measured[0].load = -1;
     assert_int_equal(contention(rig, &ssd), SL_SCORE_UNKNOWN);
-    rig_free(rig);
 }
 
 TEST_THAT(what_suffers_is_told_in_words)
@@ -266,5 +259,4 @@ TEST_THAT(what_suffers_is_told_in_words)
                               "busy 11 % alone, runs at 100 % beside them (MPS)");
     sl_contention_text(rig_view(rig), &other, text, sizeof text);
     assert_string_equal(text, "neighbours on GPU 0: 1, busy 12 %, leave 88 %");
-    rig_free(rig);
 }

@@ -4,6 +4,8 @@
 
 #include "core/score/idle.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define GPU    "nvidia.com/gpu"
 #define MEM    "aliyun.com/gpu-mem"
 #define SHARED "nvidia.com/gpu.shared"
@@ -44,7 +46,7 @@ static struct rig *gpus(unsigned n, const char *const *used)
             char text[64];
             snprintf(text, sizeof(text), MEM "=%u*%s", i, used[i]);
             struct sl_ask ask = rig_ask(MEM, strtol(used[i], NULL, 10));
-            rig_run(rig, &ask, text);
+            rig_run(rig, ask, text);
         }
     }
     return rig;
@@ -148,9 +150,6 @@ TEST_THAT(share_that_fills_a_gap_is_better_than_one_that_leaves_a_piece)
     int32_t best = fragmentation(exact, &six, &demand);
     assert_true(best > fragmentation(piece, &six, &demand));
     assert_true(best >= fragmentation(fresh, &six, &demand));
-    rig_free(exact);
-    rig_free(piece);
-    rig_free(fresh);
 }
 
 static double term(double gain, double devices)
@@ -185,15 +184,12 @@ TEST_THAT(node_that_runs_out_of_cpu_is_spared_by_those_who_want_much)
     /* and not where the node does not say what it has */
     poor->node.host.cpu_milli = -1;
     assert_int_equal(fragmentation(poor, &none, &demand), 50);
-    rig_free(rich);
-    rig_free(poor);
 }
 
 static int32_t whole(unsigned n, const struct sl_ask *ask, const struct sl_demand *demand)
 {
     struct rig *rig = gpus(n, (const char *const[8]){NULL});
     int32_t term = score(rig, ask, demand).term[SL_TERM_WHOLE];
-    rig_free(rig);
     return term;
 }
 
@@ -219,7 +215,6 @@ TEST_THAT(share_on_a_shared_gpu_breaks_no_pair)
     struct rig *shared = gpus(3, (const char *const[]){"6", NULL, NULL});
     assert_int_equal(score(shared, &share, &demand).term[SL_TERM_WHOLE], 50);
     assert_true(whole(2, &share, &demand) < 50);
-    rig_free(shared);
 }
 
 TEST_THAT(where_only_counts_are_known_whole_gpus_are_counted)
@@ -231,7 +226,6 @@ TEST_THAT(where_only_counts_are_known_whole_gpus_are_counted)
     rig_pool(rig, GPU, SL_KIND_WHOLE, 4);
     rig->pool[0].on_devices = false;
     assert_true(score(rig, &one, &demand).term[SL_TERM_WHOLE] < 50);
-    rig_free(rig);
     /* and are worth what they are worth where all is known */
     demand.typical[0].count = 1;
     demand.typical[0].cpu_milli = 8000;
@@ -261,8 +255,6 @@ TEST_THAT(ask_of_several_items_is_scored_by_where_it_really_goes)
     struct rig *shared = gpus(3, (const char *const[]){"14", NULL, NULL});
     struct rig *fresh = gpus(3, (const char *const[]){NULL, NULL, NULL});
     assert_true(fragmentation(shared, &both, &demand) > fragmentation(fresh, &both, &demand));
-    rig_free(shared);
-    rig_free(fresh);
 }
 
 TEST_THAT(without_demand_the_ask_itself_is_typical)
@@ -273,8 +265,6 @@ TEST_THAT(without_demand_the_ask_itself_is_typical)
     struct rig *used = gpus(2, (const char *const[]){"1", "10"});
     assert_true(fragmentation(used, &half, NULL) >= fragmentation(fresh, &half, NULL));
     assert_int_equal(fragmentation(used, &half, &none), fragmentation(used, &half, NULL));
-    rig_free(fresh);
-    rig_free(used);
 }
 
 TEST_THAT(summary_of_a_view_says_what_its_devices_do)
@@ -316,11 +306,10 @@ TEST_THAT(asks_for_what_the_node_does_not_offer_do_not_count)
     struct sl_demand all = {0};
     struct sl_ask six = rig_ask(MEM, 6);
     struct rig *rig = rig_new();
-    struct sl_ask other = rig_ask(MEM, 7);
     rig_pool(rig, MEM, SL_KIND_MEMORY, INT64_C(2) * UNITS);
     rig_device(rig, UNITS);
     rig_device(rig, UNITS);
-    rig_run(rig, &other, NULL);
+    rig_run(rig, rig_ask(MEM, 7), NULL);
     add(&all, SHARED, 1, 100, 3);
     for (int64_t count = 3; count < 12; count += 4) {
         add(&shares, MEM, count, 0, 2);
@@ -330,7 +319,6 @@ TEST_THAT(asks_for_what_the_node_does_not_offer_do_not_count)
     struct sl_score one = score(rig, &six, &shares);
     struct sl_score other_score = score(rig, &six, &all);
     assert_memory_equal(one.term, other_score.term, sizeof(one.term));
-    rig_free(rig);
 }
 
 /* A gap is counted in steps rounded down, a share in steps rounded up. */
@@ -338,12 +326,10 @@ TEST_THAT(share_that_fits_by_less_than_a_step_is_scored)
 {
     struct sl_demand demand = {0};
     struct sl_ask share = rig_ask(MEM, 495);
-    struct sl_ask other = rig_ask(MEM, 504);
     struct rig *rig = rig_of_gpus(1, 1000);
     add(&demand, MEM, 400, 0, 1);
-    rig_run(rig, &other, NULL);
+    rig_run(rig, rig_ask(MEM, 504), NULL);
     assert_in_range(fragmentation(rig, &share, &demand), 51, 99); /* the odd piece is filled */
-    rig_free(rig);
 }
 
 TEST_THAT(share_leaves_its_gap_less_its_steps)
@@ -352,18 +338,16 @@ TEST_THAT(share_leaves_its_gap_less_its_steps)
     struct sl_demand demand = {0};
     struct sl_scorer scorer;
     struct sl_ask ask = rig_ask(MEM, 401);
-    struct sl_ask other = rig_ask(MEM, 5);
     add(&demand, MEM, 590, 0, 1);
     sl_scorer_init(&scorer, &ask, &demand, &config);
     const struct sl_idle *idle = sl_idle_table(&scorer, 1, 1000, 0);
     struct rig *rig = rig_new();
     rig_pool(rig, MEM, SL_KIND_MEMORY, 1000);
     rig_device(rig, 1000);
-    rig_run(rig, &other, NULL);
+    rig_run(rig, rig_ask(MEM, 5), NULL);
     int64_t gain = idle->waste[99] - idle->waste[99 - 41];
     assert_true(gain != idle->waste[99] - idle->waste[59]); /* of the 594 units that are left */
     assert_near(fragmentation(rig, &ask, &demand), term((double)gain, 1), 1);
-    rig_free(rig);
 }
 
 /* The same state of GPUs that are shared as replicas, of more units than there are steps, or asked
@@ -414,7 +398,7 @@ TEST_THAT(summary_says_what_devices_do_of_any_sort)
             sl_score(rig->view, &ask, &demand, &(struct sl_score_config){.weight = {1}},
                      &by_devices);
             assert_memory_equal(by_gaps.term, by_devices.term, sizeof(by_gaps.term));
-            rig_run(rig, &ask, NULL);
+            rig_run(rig, ask, NULL);
             fitting[round % 2]++;
         }
         rig_free(rig);
@@ -435,7 +419,6 @@ TEST_THAT(shares_of_two_sorts_on_one_gpu_are_one_change)
     /* half of the one GPU, per device's worth asked for: one for a share, two for both */
     assert_int_equal(fragmentation(rig, &share, &demand), term_of(-UNITS / 2, 1));
     assert_int_equal(fragmentation(rig, &both, &demand), term_of(-UNITS / 2, 2));
-    rig_free(rig);
 }
 
 TEST_THAT(instances_leave_whole_gpus_as_they_are)
@@ -455,7 +438,6 @@ TEST_THAT(instances_leave_whole_gpus_as_they_are)
     assert_int_equal(of_instance.term[SL_TERM_FRAGMENTATION],
                      of_instance.term[SL_TERM_AVAILABILITY]);
     assert_true(score(rig, &mixed, &demand).term[SL_TERM_WHOLE] > 50);
-    rig_free(rig);
 }
 
 /* ---- weights ---- */
@@ -582,7 +564,7 @@ static void assert_terms(struct rig *rig, const struct sl_ask *ask, const struct
     rig->node.host.cpu_milli = (int64_t)cpu;
     struct sl_score is = score(rig, ask, demand);
     struct end before = end_of(rig, idle, cpu);
-    struct sl_pod *pod = rig_run(rig, ask, NULL);
+    struct sl_pod *pod = rig_run(rig, *ask, NULL);
     pod->created_us = 1000000; /* after all others */
     struct end after = end_of(rig, idle, cpu - (double)ask->cpu_milli);
     after.cpu = cpu < 0 || after.cpu > 0 ? after.cpu : 0;
@@ -644,7 +626,6 @@ TEST_THAT(counts_of_gpus_are_read_whichever_pool_they_are)
     assert_int_equal(score(rig, &two, &demand).term[SL_TERM_WHOLE], 50);
     rig->pool[1].capacity = 3;
     assert_int_equal(score(rig, &one, &demand).term[SL_TERM_WHOLE], 86);
-    rig_free(rig);
 }
 
 TEST_THAT(what_the_ask_itself_needs_of_cpu_is_typical_without_demand)

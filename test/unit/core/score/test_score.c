@@ -2,6 +2,8 @@
  * scale. */
 #include "score_rig.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 /* ---- packing, spreading, total ---- */
 
 TEST_THAT(packing_is_the_mean_of_the_pools_after_the_placement)
@@ -9,14 +11,13 @@ TEST_THAT(packing_is_the_mean_of_the_pools_after_the_placement)
     struct rig *rig = rig_of_gpus(4, 16);
     struct sl_ask one = rig_ask(GPU, 1);
     struct sl_ask both = rig_ask2(MEM, 16, GPU, 1);
-    rig_run(rig, &one, NULL);
+    rig_run(rig, one, NULL);
     struct sl_score s = score(rig, &one, NULL);
     assert_int_equal(s.term[SL_TERM_PACKING], 50);
     assert_int_equal(s.term[SL_TERM_SPREADING], 50);
     s = score(rig, &both, NULL);
     assert_int_equal(s.term[SL_TERM_PACKING], (25 + 50) / 2);
     assert_int_equal(s.term[SL_TERM_SPREADING], 100 - (25 + 50) / 2);
-    rig_free(rig);
 }
 
 TEST_THAT(fuller_node_packs_better_and_spreads_worse)
@@ -28,10 +29,9 @@ TEST_THAT(fuller_node_packs_better_and_spreads_worse)
         struct sl_score s = score(rig, &one, NULL);
         assert_true(s.term[SL_TERM_PACKING] > last);
         last = s.term[SL_TERM_PACKING];
-        rig_run(rig, &one, NULL);
+        rig_run(rig, one, NULL);
     }
     assert_int_equal(last, 100);
-    rig_free(rig);
 }
 
 TEST_THAT(huge_capacities_do_not_overflow)
@@ -43,7 +43,6 @@ TEST_THAT(huge_capacities_do_not_overflow)
     assert_int_equal(score(rig, &ask, NULL).term[SL_TERM_PACKING], 100);
     ask.item[0].count = INT64_MAX / 2 + 1;
     assert_in_range(score(rig, &ask, NULL).term[SL_TERM_PACKING], 49, 50);
-    rig_free(rig);
 }
 
 TEST_THAT(total_is_the_weighted_mean_rounded_half_up)
@@ -58,13 +57,12 @@ TEST_THAT(total_is_the_weighted_mean_rounded_half_up)
     sl_score(rig->view, &one, NULL, &(struct sl_score_config){.weight = {0, 0, 0}}, &s);
     assert_int_equal(s.total, 40);
     struct sl_ask share = rig_ask(MEM, 4); /* beside another share */
-    rig_run(rig, &share, NULL);
+    rig_run(rig, share, NULL);
     sl_score(rig_view(rig), &share, NULL, &(struct sl_score_config){.weight = {0, 0, 0}}, &s);
     assert_int_equal(s.term[SL_TERM_AVAILABILITY], 100);
     int32_t sum = 100 + 100 + s.term[SL_TERM_FRAGMENTATION] + s.term[SL_TERM_WHOLE];
     int32_t terms = SL_TERM_COUNT - 1; /* contention says nothing */
     assert_int_equal(s.total, (2 * sum + terms) / (2 * terms));
-    rig_free(rig);
 }
 
 TEST_THAT(node_without_room_and_ask_for_nothing_score_nothing)
@@ -79,7 +77,6 @@ TEST_THAT(node_without_room_and_ask_for_nothing_score_nothing)
         struct sl_score s = score(rig, asks[i], NULL);
         assert_int_equal(s.total + s.term[0] + s.term[1] + s.term[2], 0);
     }
-    rig_free(rig);
 }
 
 /* ---- many nodes ---- */
@@ -103,7 +100,6 @@ TEST_THAT(a_score_is_nothing_where_the_ask_does_not_fit)
         assert_int_equal(sl_scorer_score(&scorer, rig_view(rig), &out), asks[i].n == 0);
         assert_memory_equal(&out, &none, sizeof(out));
     }
-    rig_free(rig);
 }
 
 static void many_nodes(uint64_t *seed, struct rig *rigs[MANY])
@@ -119,7 +115,7 @@ static void many_nodes(uint64_t *seed, struct rig *rigs[MANY])
         for (unsigned p = 0; p < pods; p++) {
             unsigned pool = rig_random(seed, rigs[i]->node.n_pools);
             struct sl_ask ask = rig_ask(rigs[i]->pool[pool].resource, 1);
-            rig_run(rigs[i], &ask, NULL);
+            rig_run(rigs[i], ask, NULL);
         }
         rig_view(rigs[i]);
     }
@@ -159,9 +155,6 @@ TEST_THAT(one_scorer_for_many_nodes_says_what_each_alone_would_be)
         }
     }
     assert_true(fitting > 1000);
-    for (unsigned i = 0; i < MANY; i++) {
-        rig_free(rigs[i]);
-    }
 }
 
 /* Idle GPUs are worth what the CPU left for them is: nodes that differ in CPU alone differ. One
@@ -208,9 +201,6 @@ TEST_THAT(scorer_minds_cpu_whichever_term_needs_it)
         }
     }
     assert_true(low < 40 && high > 60);
-    for (unsigned i = 0; i < 16; i++) {
-        rig_free(rigs[i]);
-    }
 }
 
 /* ---- the wire ---- */
@@ -258,5 +248,4 @@ TEST_THAT(fragmentation_of_instances_is_availability_though_that_has_no_weight)
              &(struct sl_score_config){.weight = {[SL_TERM_FRAGMENTATION] = 1}}, &s);
     assert_int_equal(s.total, availability(rig, &ask, &demand));
     assert_in_range(s.total, 1, 49);
-    rig_free(rig);
 }

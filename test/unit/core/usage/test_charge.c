@@ -32,7 +32,7 @@ static struct sl_pod *runs(struct scene *scene, const char *resource, int64_t co
                            const char *assignment)
 {
     struct sl_ask ask = rig_ask(resource, count);
-    return rig_run(scene->rig, &ask, assignment);
+    return rig_run(scene->rig, ask, assignment);
 }
 
 static void name(struct sl_usage_row *row, const struct sl_pod *pod)

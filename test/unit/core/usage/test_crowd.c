@@ -3,7 +3,7 @@
 
 static struct sl_pod *runs_ask(struct scene *scene, const struct sl_ask *ask, const char *where)
 {
-    struct sl_pod *pod = rig_run(scene->rig, ask, where);
+    struct sl_pod *pod = rig_run(scene->rig, *ask, where);
     pod->started_us = (int64_t)scene->now * SECOND + 1;
     return pod;
 }

@@ -19,7 +19,7 @@ static void with_gpus(struct scene *scene, const char *resource, enum sl_kind ki
 static struct sl_pod *runs(struct scene *scene, const char *resource, const char *name)
 {
     struct sl_ask ask = rig_ask(resource, 1);
-    struct sl_pod *pod = rig_run(scene->rig, &ask, NULL);
+    struct sl_pod *pod = rig_run(scene->rig, ask, NULL);
     pod->started_us = ((int64_t)NOW - 5000) * SECOND;
     pod->name = name;
     return pod;

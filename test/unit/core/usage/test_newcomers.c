@@ -201,6 +201,44 @@ TEST_ON(struct scene *scene, after_a_clock_that_was_behind_a_pod_is_not_seen_bef
     assert_true(scene->unit.life[0].seen);
 }
 
+/* A sample of so many seconds from now is told, when samples of five minutes are asked for. */
+static void told_of(struct scene *scene, uint32_t round, int ahead)
+{
+    int64_t now_us = scene->now * (int64_t)SECOND;
+    sl_usage_ahead(&scene->unit, round, now_us + ahead * (int64_t)SECOND, now_us,
+                   300 * (int64_t)SECOND);
+}
+
+TEST_ON(struct scene *scene, the_newest_sample_of_a_round_says_how_far_its_clock_is_ahead)
+{
+    told_of(scene, 1, 20);
+    told_of(scene, 1, -40);
+    assert_int_equal(scene->unit.ahead_us, 20 * (int64_t)SECOND);
+    told_of(scene, 2, 5);
+    assert_int_equal(scene->unit.ahead_us, 5 * (int64_t)SECOND);
+    told_of(scene, 3, -1);
+    assert_int_equal(scene->unit.ahead_us, 0);
+}
+
+TEST_ON(struct scene *scene, a_liar_hides_its_pods_for_as_long_as_is_asked_for_and_no_longer)
+{
+    lives(scene, 25, 0);
+    told_of(scene, 1, 365 * 24 * 3600);
+    comes(scene, 8000, SAME);
+    assert_true(lives(scene, 300, 2000).room_mib <= TOTAL - 8000);
+    assert_int_equal(lives(scene, 25, 2000).room_mib, TOTAL - with_margin(2000));
+}
+
+TEST_ON(struct scene *scene, a_clock_that_is_set_right_is_behind_no_longer)
+{
+    enum { BEHIND = 200 };
+    lives(scene, 25, 0);
+    told_of(scene, 1, BEHIND);
+    clock_set(scene, scene->now + BEHIND);
+    comes(scene, 8000, SAME);
+    assert_int_equal(lives(scene, 22, 2000).room_mib, TOTAL - with_margin(2000));
+}
+
 struct story {
     struct truth pod[RIG_PODS];
     unsigned n;

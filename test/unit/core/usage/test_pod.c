@@ -34,7 +34,7 @@ static struct sl_usage_row *measured(struct scene *scene, int gpu, int64_t idle_
 
 static struct sl_pod *runs(struct scene *scene, const struct sl_ask *ask, const char *assignment)
 {
-    struct sl_pod *pod = rig_run(scene->rig, ask, assignment);
+    struct sl_pod *pod = rig_run(scene->rig, *ask, assignment);
     pod->started_us = ((int64_t)NOW - 5000) * SECOND;
     return pod;
 }

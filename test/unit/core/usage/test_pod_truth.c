@@ -90,7 +90,7 @@ static void start_pods(struct world *world)
     for (unsigned i = draw(world, PODS); i > 0; i--) {
         struct sl_ask ask = rig_ask(resources[draw(world, 3)], 1 + draw(world, 2));
         if (give(world, ask.item[0].resource, (unsigned)ask.item[0].count, (int)world->n_pods)) {
-            rig_run(world->rig, &ask, NULL)->started_us =
+            rig_run(world->rig, ask, NULL)->started_us =
                 world->n_pods == 0 ? 0 : (int64_t)world->n_pods * RUNS_S * 1000000;
             world->n_pods++;
         }

@@ -3,6 +3,8 @@
 
 #include "sliced/usage.h"
 
+TEST_FIXTURE(NULL, rig_free_all)
+
 #define SHARED "nvidia.com/gpu.shared"
 
 static struct rig *rig_of_shared(unsigned gpus)
@@ -50,7 +52,6 @@ TEST_THAT(each_gpu_is_told_by_what_is_known_of_it)
                         "GPU 0: Absent; GPU 2: 300 of 16000 MiB used, room for 0 by cbp");
     rig->n_measured = 0;
     assert_string_equal(said(rig, 200), "");
-    rig_free(rig);
 }
 
 TEST_THAT(the_state_that_gives_no_room_is_told_with_the_rule)
@@ -76,14 +77,12 @@ TEST_THAT(the_state_that_gives_no_room_is_told_with_the_rule)
     assert_string_equal(said(rig, 200), "");
     m->over_mib = 3000;
     assert_string_equal(said(rig, 200), "GPU 0: 4000 of 16000 MiB used");
-    rig_free(rig);
 }
 
 TEST_THAT(three_gpus_are_told_and_the_rest_counted)
 {
     struct rig *rig = rig_of_shared(5);
     assert_string_equal(said(rig, 200), "GPU 0: Absent; GPU 1: Absent; GPU 2: Absent; 2 more");
-    rig_free(rig);
 }
 
 TEST_THAT(the_words_are_cut_to_their_room)
@@ -95,7 +94,6 @@ TEST_THAT(the_words_are_cut_to_their_room)
         assert_memory_equal(text, whole, strlen(text) < 44 ? strlen(text) : 44);
         assert_true(strlen(text) + 1 == size || size > 44);
     }
-    rig_free(rig);
 }
 
 TEST_THAT(an_ask_without_a_workload_is_told_nothing)
@@ -108,5 +106,4 @@ TEST_THAT(an_ask_without_a_workload_is_told_nothing)
     ask.item[1].workload = 5;
     sl_usage_text(rig->view, &ask, text, sizeof(text));
     assert_string_equal(text, "GPU 0: Absent");
-    rig_free(rig);
 }

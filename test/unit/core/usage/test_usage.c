@@ -224,7 +224,7 @@ TEST_ON(struct scene *scene, a_room_takes_one_pod_at_a_time)
     (void)judged(scene);
     struct sl_ask two = ask_of(1000, SAME);
     two.item[0].count = 2;
-    assert_int_equal(rig_verdict(scene->rig, &two).reason, SL_REASON_MEMORY_TAKEN);
+    assert_int_equal(rig_verdict(scene->rig, two).reason, SL_REASON_MEMORY_TAKEN);
 }
 
 TEST_ON(struct scene *scene, what_is_used_beyond_all_asks_is_taken)
@@ -281,14 +281,14 @@ TEST_ON(struct scene *scene, the_share_of_memory_of_gpushare_counts_what_is_used
     rig->device[0].memory_units = 16; /* GiB, of 1000 MiB here */
     scene->rule.sharing = SL_SHARING_ASKS;
     struct sl_ask ask = rig_ask("aliyun.com/gpu-mem", 4);
-    rig_run(rig, &ask, "aliyun.com/gpu-mem=0")->started_us = 1;
+    rig_run(rig, ask, "aliyun.com/gpu-mem=0")->started_us = 1;
     (void)judged(scene);
     uses(scene, 3, 6500);
     assert_int_equal(judged(scene).over_mib, 2500);
     ask.item[0].count = 9;
-    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
+    assert_int_equal(rig_verdict(rig, ask).reason, SL_REASON_FITS);
     ask.item[0].count = 10;
-    assert_int_not_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
+    assert_int_not_equal(rig_verdict(rig, ask).reason, SL_REASON_FITS);
 }
 
 static int32_t expected(struct scene *scene, uint32_t workload)

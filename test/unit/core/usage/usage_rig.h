@@ -65,7 +65,7 @@ static inline struct sl_ask ask_of(int32_t mib, uint32_t workload)
 static inline struct sl_pod *runs(struct scene *scene, int32_t mib, uint32_t workload)
 {
     struct sl_ask ask = ask_of(mib, workload);
-    struct sl_pod *pod = rig_run(scene->rig, &ask, SHARED "=0");
+    struct sl_pod *pod = rig_run(scene->rig, ask, SHARED "=0");
     pod->started_us = (int64_t)scene->now * SECOND + 1;
     return pod;
 }
@@ -94,7 +94,7 @@ static inline struct sl_measured judged(struct scene *scene)
 static inline bool fits(struct scene *scene, int32_t mib, uint32_t workload)
 {
     struct sl_ask ask = ask_of(mib, workload);
-    return rig_verdict(scene->rig, &ask).reason == SL_REASON_FITS;
+    return rig_verdict(scene->rig, ask).reason == SL_REASON_FITS;
 }
 
 static inline void learn(struct scene *scene, uint32_t workload, int32_t permille)

@@ -59,7 +59,7 @@ static int set_up_with(void **state, int64_t deadline_us)
     struct sl_ask ask = rig_ask(GPU, 1);
     assert_non_null(scene);
     scene->rig = rig_of_gpus(1, 0);
-    scene->pod = rig_run(scene->rig, &ask, GPU "=0");
+    scene->pod = rig_run(scene->rig, ask, GPU "=0");
     scene->idlers = sl_idlers_new(&options);
     assert_non_null(scene->idlers);
     scene->use = (struct sl_pod_use){.declared_mib = -1,

@@ -287,11 +287,17 @@ static inline void rig_gated(struct queue_rig *rig, const char *name)
 }
 
 /* A queue at work for one node, n1. */
-static inline void rig_begin_on(struct queue_rig *rig, int gpus)
+static inline void rig_start_on(struct queue_rig *rig, int gpus)
 {
-    rig_begin(rig);
     rig_node(rig, "n1", gpus);
     rig_start(rig);
+}
+
+/* A pod comes that waits behind the gate, and the queue has its round. */
+static inline void rig_come(struct queue_rig *rig, const char *name)
+{
+    rig_gated(rig, name);
+    (void)rig_round(rig);
 }
 
 static inline void rig_delete(struct queue_rig *rig, const char *name)

@@ -21,7 +21,8 @@ static int64_t pass(struct clocked *clocked, int64_t us, int64_t put_us)
 static void begin(struct clocked *clocked, int gpus)
 {
     memset(clocked, 0, sizeof(*clocked));
-    rig_begin_on(&clocked->rig, gpus);
+    rig_begin(&clocked->rig);
+    rig_start_on(&clocked->rig, gpus);
     clocked->real_us = clocked->rig.now_us;
     clocked->monotonic_ns = 5000;
     (void)pass(clocked, 0, 0);

@@ -2,292 +2,251 @@
  * that is lost. */
 #include "queue_rig.h"
 
+TEST_FIXTURE_OF(struct queue_rig, rig_begin, rig_end)
+
 /* ---- how releases end ---- */
 
 /* A short timeout gets a pod its turn: it cannot be taken back once it has. */
-TEST_THAT(the_timeout_that_a_nomination_was_made_by_is_enforced)
+TEST_ON(struct queue_rig *rig, the_timeout_that_a_nomination_was_made_by_is_enforced)
 {
-    static struct queue_rig rig;
-    rig_begin_on(&rig, 1);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1m"});
-    (void)rig_round(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "30d"});
-    rig_answer(&rig, 0, SL_RELEASE_FAILED);
-    (void)rig_round(&rig);
-    (void)rig_later(&rig, SECOND);
-    assert_int_equal(rig.n_released, 2);
-    assert_int_equal(rig.released[1].deadline_s, 60);
-    rig_end(&rig);
+    rig_start_on(rig, 1);
+    rig_put(rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1m"});
+    (void)rig_round(rig);
+    rig_put(rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "30d"});
+    rig_answer(rig, 0, SL_RELEASE_FAILED);
+    (void)rig_round(rig);
+    (void)rig_later(rig, SECOND);
+    assert_int_equal(rig->n_released, 2);
+    assert_int_equal(rig->released[1].deadline_s, 60);
 }
 
-TEST_THAT(a_release_that_failed_is_tried_again_for_the_same_nomination)
+TEST_ON(struct queue_rig *rig, a_release_that_failed_is_tried_again_for_the_same_nomination)
 {
-    static struct queue_rig rig;
-    rig_begin_on(&rig, 1);
-    rig_gated(&rig, "a");
-    (void)rig_round(&rig);
-    rig_answer(&rig, 0, SL_RELEASE_FAILED);
-    int64_t wake_us = rig_round(&rig);
-    assert_int_equal(rig.n_released, 1);
-    assert_in_range(wake_us, rig.now_us + 1, rig.now_us + SECOND);
-    (void)rig_later(&rig, SECOND);
-    assert_int_equal(rig.n_released, 2);
-    assert_string_equal(rig.released[1].node, "n1");
-    assert_string_equal(rig_nominate(&rig, "a"), "n1");
-    rig_end(&rig);
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
+    rig_answer(rig, 0, SL_RELEASE_FAILED);
+    int64_t wake_us = rig_round(rig);
+    assert_int_equal(rig->n_released, 1);
+    assert_in_range(wake_us, rig->now_us + 1, rig->now_us + SECOND);
+    (void)rig_later(rig, SECOND);
+    assert_int_equal(rig->n_released, 2);
+    assert_string_equal(rig->released[1].node, "n1");
+    assert_string_equal(rig_nominate(rig, "a"), "n1");
 }
 
-TEST_THAT(a_release_that_the_api_server_refuses_gives_its_devices_to_the_next_at_once)
+TEST_ON(struct queue_rig *rig,
+        a_release_that_the_api_server_refuses_gives_its_devices_to_the_next_at_once)
 {
-    static struct queue_rig rig;
     struct sl_queue_stats stats;
     struct sl_queue_status status;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
-    (void)rig_round(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
-    rig_answer(&rig, 0, SL_RELEASE_REFUSED);
-    (void)rig_round(&rig);
-    assert_string_equal(rig_nominate(&rig, "a"), "");
-    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
-    assert_string_equal(rig_nominate(&rig, "b"), "n1");
-    assert_int_equal(rig.n_released, 2);
-    assert_string_equal(rig.withdrawn, "u-a n1");
-    assert_string_equal(rig.told, "ReleaseRefused: the API server refused to open its gate: no "
-                                  "answer; others go first until its next turn");
-    rig.queue.status(rig.queue.context, SL_STR("u-a"), &status);
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
+    rig_gated(rig, "b");
+    rig_answer(rig, 0, SL_RELEASE_REFUSED);
+    (void)rig_round(rig);
+    assert_string_equal(rig_nominate(rig, "a"), "");
+    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_HELD);
+    assert_string_equal(rig_nominate(rig, "b"), "n1");
+    assert_int_equal(rig->n_released, 2);
+    assert_string_equal(rig->withdrawn, "u-a n1");
+    assert_string_equal(rig->told, "ReleaseRefused: the API server refused to open its gate: no "
+                                   "answer; others go first until its next turn");
+    rig->queue.status(rig->queue.context, SL_STR("u-a"), &status);
     assert_non_null(strstr(status.text, "the API server refused to let it go"));
-    sl_queue_stats(rig.worker, &stats);
+    sl_queue_stats(rig->worker, &stats);
     assert_int_equal(stats.counts.ends[SL_RELEASE_REFUSED], 1);
     assert_int_equal(stats.counts.ends[SL_RELEASE_FAILED], 0);
-    rig_answer(&rig, 1, SL_RELEASE_RELEASED);
-    rig_put(&rig, (struct rig_pod){.name = "b", .node = "n1", .ended = true});
-    (void)rig_later(&rig, SECOND);
-    assert_int_equal(rig.n_released, 2); /* its time-out is not over */
-    (void)rig_later(&rig, 2 * rig.config.queue.hold_s * SECOND);
-    assert_int_equal(rig.n_released, 3);
-    assert_string_equal(rig.released[2].uid, "u-a");
-    rig_end(&rig);
+    rig_answer(rig, 1, SL_RELEASE_RELEASED);
+    rig_put(rig, (struct rig_pod){.name = "b", .node = "n1", .ended = true});
+    (void)rig_later(rig, SECOND);
+    assert_int_equal(rig->n_released, 2); /* its time-out is not over */
+    (void)rig_later(rig, 2 * rig->config.queue.hold_s * SECOND);
+    assert_int_equal(rig->n_released, 3);
+    assert_string_equal(rig->released[2].uid, "u-a");
 }
 
-TEST_THAT(refusals_of_some_pods_keep_nobody_else_waiting)
+TEST_ON(struct queue_rig *rig, refusals_of_some_pods_keep_nobody_else_waiting)
 {
-    static struct queue_rig rig;
     char name[4] = "a";
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
+    rig_start_on(rig, 1);
     for (unsigned i = 0; i < 8; i++, name[0]++) {
-        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
-        (void)rig_round(&rig);
-        rig_answer(&rig, i, SL_RELEASE_REFUSED);
+        rig_gated(rig, name);
+        (void)rig_round(rig);
+        rig_answer(rig, i, SL_RELEASE_REFUSED);
     }
-    rig_put(&rig, (struct rig_pod){.name = "z", .gated = true});
-    (void)rig_round(&rig);
-    assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_NOMINATED);
-    assert_string_equal(rig.released[8].uid, "u-z");
-    rig_end(&rig);
+    rig_come(rig, "z");
+    assert_int_equal(rig_state(rig, "z"), SL_QUEUE_NOMINATED);
+    assert_string_equal(rig->released[8].uid, "u-z");
 }
 
 /* It has no nomination that would expire, and must not be asked for again and again. */
-TEST_THAT(a_release_without_a_nomination_that_is_refused_is_made_again_after_a_time_out)
+TEST_ON(struct queue_rig *rig,
+        a_release_without_a_nomination_that_is_refused_is_made_again_after_a_time_out)
 {
-    struct queue_rig rig;
-    rig_begin(&rig);
-    rig.config.queue.autoscaler_pods = 1;
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1"});
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
-    rig_round(&rig);
-    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_RELEASED);
-    rig_answer(&rig, 0, SL_RELEASE_REFUSED);
-    rig_round(&rig);
-    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
-    (void)rig_later(&rig, SECOND);
-    assert_int_equal(rig.n_released, 1);
-    assert_non_null(strstr(rig.told, "ReleaseRefused: "));
-    (void)rig_later(&rig, 2 * rig.config.queue.hold_s * SECOND);
-    assert_int_equal(rig.n_released, 2);
-    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_RELEASED);
-    rig_end(&rig);
+    rig->config.queue.autoscaler_pods = 1;
+    rig_start_on(rig, 1);
+    rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
+    rig_come(rig, "a");
+    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_RELEASED);
+    rig_answer(rig, 0, SL_RELEASE_REFUSED);
+    rig_round(rig);
+    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_HELD);
+    (void)rig_later(rig, SECOND);
+    assert_int_equal(rig->n_released, 1);
+    assert_non_null(strstr(rig->told, "ReleaseRefused: "));
+    (void)rig_later(rig, 2 * rig->config.queue.hold_s * SECOND);
+    assert_int_equal(rig->n_released, 2);
+    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_RELEASED);
 }
 
-TEST_THAT(a_release_of_unknown_end_is_not_made_again_before_its_nomination_has_expired)
+TEST_ON(struct queue_rig *rig,
+        a_release_of_unknown_end_is_not_made_again_before_its_nomination_has_expired)
 {
-    static struct queue_rig rig;
-    rig_begin(&rig);
-    rig.config.queue.hold_s = 20;
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_gated(&rig, "a");
-    (void)rig_round(&rig);
-    rig_answer(&rig, 0, SL_RELEASE_UNKNOWN);
+    rig->config.queue.hold_s = 20;
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
+    rig_answer(rig, 0, SL_RELEASE_UNKNOWN);
     for (int i = 0; i < 19; i++) {
-        (void)rig_later(&rig, SECOND);
-        assert_int_equal(rig.n_released, 1);
-        assert_string_equal(rig_nominate(&rig, "a"), "n1");
+        (void)rig_later(rig, SECOND);
+        assert_int_equal(rig->n_released, 1);
+        assert_string_equal(rig_nominate(rig, "a"), "n1");
     }
-    (void)rig_later(&rig, 2 * SECOND);
-    assert_string_equal(rig_nominate(&rig, "a"), "");
-    rig_end(&rig);
+    (void)rig_later(rig, 2 * SECOND);
+    assert_string_equal(rig_nominate(rig, "a"), "");
 }
 
 /* It has no nomination that would expire. */
-TEST_THAT(a_release_without_a_nomination_of_unknown_end_is_made_again)
+TEST_ON(struct queue_rig *rig, a_release_without_a_nomination_of_unknown_end_is_made_again)
 {
-    struct queue_rig rig;
-    rig_begin(&rig);
-    rig.config.queue.autoscaler_pods = 1;
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1"});
-    rig_gated(&rig, "a");
-    rig_round(&rig);
-    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_RELEASED);
-    assert_int_equal(rig.n_released, 1);
-    rig_answer(&rig, 0, SL_RELEASE_UNKNOWN);
-    rig_round(&rig);
-    rig_later(&rig, 2 * SECOND);
-    assert_int_equal(rig.n_released, 2);
-    assert_string_equal(rig.released[1].node, "");
-    rig_answer(&rig, 1, SL_RELEASE_RELEASED);
-    rig_later(&rig, HOUR);
-    assert_int_equal(rig.n_released, 2);
-    rig_end(&rig);
+    rig->config.queue.autoscaler_pods = 1;
+    rig_start_on(rig, 1);
+    rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
+    rig_come(rig, "a");
+    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_RELEASED);
+    assert_int_equal(rig->n_released, 1);
+    rig_answer(rig, 0, SL_RELEASE_UNKNOWN);
+    rig_round(rig);
+    rig_later(rig, 2 * SECOND);
+    assert_int_equal(rig->n_released, 2);
+    assert_string_equal(rig->released[1].node, "");
+    rig_answer(rig, 1, SL_RELEASE_RELEASED);
+    rig_later(rig, HOUR);
+    assert_int_equal(rig->n_released, 2);
 }
 
-TEST_THAT(a_pod_that_is_gone_gives_its_devices_to_the_next)
+TEST_ON(struct queue_rig *rig, a_pod_that_is_gone_gives_its_devices_to_the_next)
 {
-    static struct queue_rig rig;
-    rig_begin_on(&rig, 1);
-    rig_gated(&rig, "a");
-    (void)rig_round(&rig);
-    rig_gated(&rig, "b");
-    rig_answer(&rig, 0, SL_RELEASE_GONE);
-    (void)rig_round(&rig);
-    assert_string_equal(rig_nominate(&rig, "a"), "");
-    assert_string_equal(rig_nominate(&rig, "b"), "n1");
-    rig_end(&rig);
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
+    rig_gated(rig, "b");
+    rig_answer(rig, 0, SL_RELEASE_GONE);
+    (void)rig_round(rig);
+    assert_string_equal(rig_nominate(rig, "a"), "");
+    assert_string_equal(rig_nominate(rig, "b"), "n1");
 }
 
-TEST_THAT(after_failures_in_a_row_no_further_nominations_are_made_for_a_while)
+TEST_ON(struct queue_rig *rig, after_failures_in_a_row_no_further_nominations_are_made_for_a_while)
 {
-    static struct queue_rig rig;
     char name[4] = "a";
-    rig_begin_on(&rig, 8);
+    rig_start_on(rig, 8);
     for (unsigned i = 0; i < 3; i++, name[0]++) {
-        rig_gated(&rig, name);
-        (void)rig_round(&rig);
-        rig_answer(&rig, i, SL_RELEASE_FAILED);
+        rig_gated(rig, name);
+        (void)rig_round(rig);
+        rig_answer(rig, i, SL_RELEASE_FAILED);
     }
-    (void)rig_round(&rig);
-    rig_gated(&rig, "z");
-    (void)rig_round(&rig);
-    assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_HELD);
-    assert_int_equal(rig.n_released, 3);
-    (void)rig_later(&rig, 10 * SECOND);
-    assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_NOMINATED);
-    assert_int_equal(rig.n_released, 7); /* z, and the three once more */
-    rig_end(&rig);
+    (void)rig_round(rig);
+    rig_come(rig, "z");
+    assert_int_equal(rig_state(rig, "z"), SL_QUEUE_HELD);
+    assert_int_equal(rig->n_released, 3);
+    (void)rig_later(rig, 10 * SECOND);
+    assert_int_equal(rig_state(rig, "z"), SL_QUEUE_NOMINATED);
+    assert_int_equal(rig->n_released, 7); /* z, and the three once more */
 }
 
 /* As of pods that are too large for the API server's store. */
-TEST_THAT(failures_of_one_namespace_keep_no_other_waiting)
+TEST_ON(struct queue_rig *rig, failures_of_one_namespace_keep_no_other_waiting)
 {
-    static struct queue_rig rig;
     char name[4] = "a";
-    rig_begin_on(&rig, 8);
+    rig_start_on(rig, 8);
     for (unsigned i = 0; i < 5; i++, name[0]++) {
-        rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .namespace = "large"});
-        (void)rig_round(&rig);
-        if (i < rig.n_released) {
-            rig_answer(&rig, i, SL_RELEASE_FAILED);
+        rig_put(rig, (struct rig_pod){.name = name, .gated = true, .namespace = "large"});
+        (void)rig_round(rig);
+        if (i < rig->n_released) {
+            rig_answer(rig, i, SL_RELEASE_FAILED);
         }
     }
-    (void)rig_round(&rig);
-    rig_gated(&rig, "z");
-    (void)rig_round(&rig);
-    assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_NOMINATED);
-    unsigned z = rig.n_released - 1;
-    while (strcmp(rig.released[z].uid, "u-z") != 0) {
+    (void)rig_round(rig);
+    rig_come(rig, "z");
+    assert_int_equal(rig_state(rig, "z"), SL_QUEUE_NOMINATED);
+    unsigned z = rig->n_released - 1;
+    while (strcmp(rig->released[z].uid, "u-z") != 0) {
         z--;
     }
-    rig_answer(&rig, z, SL_RELEASE_FAILED); /* this one's too: so it is not the pods */
-    (void)rig_round(&rig);
-    rig_gated(&rig, "zz");
-    (void)rig_round(&rig);
-    assert_int_equal(rig_state(&rig, "zz"), SL_QUEUE_HELD);
-    rig_end(&rig);
+    rig_answer(rig, z, SL_RELEASE_FAILED); /* this one's too: so it is not the pods */
+    (void)rig_round(rig);
+    rig_come(rig, "zz");
+    assert_int_equal(rig_state(rig, "zz"), SL_QUEUE_HELD);
 }
 
 /* Its node was taken by others while its gate was being opened, and another has room. */
-TEST_THAT(a_pod_that_is_nominated_anew_while_a_release_is_under_way_is_released_after_it)
+TEST_ON(struct queue_rig *rig,
+        a_pod_that_is_nominated_anew_while_a_release_is_under_way_is_released_after_it)
 {
-    struct queue_rig rig;
-    rig_begin_on(&rig, 1);
-    rig_gated(&rig, "a");
-    rig_round(&rig);
-    assert_int_equal(rig.n_released, 1);
-    (void)sl_store_withdraw_all(rig.store);
-    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1"});
-    rig_node(&rig, "n2", 1);
-    rig_round(&rig);
-    assert_string_equal(rig_nominate(&rig, "a"), "n2");
-    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_NOMINATED);
-    assert_int_equal(rig.n_released, 1);
-    rig_round(&rig);
-    assert_int_equal(rig.n_released, 1);
-    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
-    rig_round(&rig);
-    assert_int_equal(rig.n_released, 2);
-    assert_string_equal(rig.released[1].node, "n2");
-    rig_round(&rig);
-    assert_int_equal(rig.n_released, 2);
-    rig_end(&rig);
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
+    assert_int_equal(rig->n_released, 1);
+    (void)sl_store_withdraw_all(rig->store);
+    rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
+    rig_node(rig, "n2", 1);
+    rig_round(rig);
+    assert_string_equal(rig_nominate(rig, "a"), "n2");
+    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_NOMINATED);
+    assert_int_equal(rig->n_released, 1);
+    rig_round(rig);
+    assert_int_equal(rig->n_released, 1);
+    rig_answer(rig, 0, SL_RELEASE_RELEASED);
+    rig_round(rig);
+    assert_int_equal(rig->n_released, 2);
+    assert_string_equal(rig->released[1].node, "n2");
+    rig_round(rig);
+    assert_int_equal(rig->n_released, 2);
 }
 
 /* kube-scheduler counts a nomination against others, behind a gate too. */
-TEST_THAT(a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait)
+TEST_ON(struct queue_rig *rig,
+        a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait)
 {
-    struct queue_rig rig;
-    rig_begin(&rig);
-    rig.config.queue.order = SL_ORDER_SJF;
-    rig_node(&rig, "n1", 1);
-    rig_node(&rig, "n2", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1m", .nominated = "n1"});
-    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "2m"});
-    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "3m", .nominated = "n2"});
-    rig_round(&rig);
-    assert_string_equal(rig_nominate(&rig, "a"), "n1");
-    assert_int_equal(rig.n_released, 2);
-    assert_int_equal(rig.n_withdrawn, 1);
-    assert_string_equal(rig.withdrawn, "u-c n2");
-    rig_later(&rig, SECOND);
-    assert_int_equal(rig.n_withdrawn, 1);
-    rig_end(&rig);
+    rig->config.queue.order = SL_ORDER_SJF;
+    rig_node(rig, "n1", 1);
+    rig_node(rig, "n2", 1);
+    rig_start(rig);
+    rig_put(rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1m", .nominated = "n1"});
+    rig_put(rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "2m"});
+    rig_put(rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "3m", .nominated = "n2"});
+    rig_round(rig);
+    assert_string_equal(rig_nominate(rig, "a"), "n1");
+    assert_int_equal(rig->n_released, 2);
+    assert_int_equal(rig->n_withdrawn, 1);
+    assert_string_equal(rig->withdrawn, "u-c n2");
+    rig_later(rig, SECOND);
+    assert_int_equal(rig->n_withdrawn, 1);
 }
 
 /* The watch may tell of the withdrawal after the next nomination. */
-TEST_THAT(a_nomination_that_was_taken_back_is_made_again_with_the_next_nomination)
+TEST_ON(struct queue_rig *rig,
+        a_nomination_that_was_taken_back_is_made_again_with_the_next_nomination)
 {
-    struct queue_rig rig;
-    rig_begin_on(&rig, 1);
-    rig_gated(&rig, "a");
-    rig_round(&rig);
-    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
-    rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1", .tried = true});
-    rig_later(&rig, SECOND);
-    rig_later(&rig, rig.config.queue.hold_s * SECOND);
-    assert_string_equal(rig.withdrawn, "u-a n1");
-    rig_later(&rig, HOUR);
-    assert_int_equal(rig.n_released, 2);
-    assert_string_equal(rig.released[1].node, "n1");
-    assert_false(rig.released[1].nominated);
-    rig_end(&rig);
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
+    rig_answer(rig, 0, SL_RELEASE_RELEASED);
+    rig_put(rig, (struct rig_pod){.name = "a", .nominated = "n1", .tried = true});
+    rig_later(rig, SECOND);
+    rig_later(rig, rig->config.queue.hold_s * SECOND);
+    assert_string_equal(rig->withdrawn, "u-a n1");
+    rig_later(rig, HOUR);
+    assert_int_equal(rig->n_released, 2);
+    assert_string_equal(rig->released[1].node, "n1");
+    assert_false(rig->released[1].nominated);
 }
 
 /* ---- what was tried is remembered ---- */
@@ -310,48 +269,42 @@ static void assert_tried(struct queue_rig *rig, const char *uid, const char *exp
     assert_string_equal(text, expected);
 }
 
-TEST_THAT(what_became_of_a_pods_turns_is_remembered)
+TEST_ON(struct queue_rig *rig, what_became_of_a_pods_turns_is_remembered)
 {
-    static struct queue_rig rig;
-    rig_begin_on(&rig, 1);
-    rig_gated(&rig, "a");
-    (void)rig_round(&rig);
-    assert_tried(&rig, "u-a", "");
-    rig_answer(&rig, 0, SL_RELEASE_REFUSED);
-    (void)rig_round(&rig);
-    assert_tried(&rig, "u-a", "n1 ReleaseRefused: no answer");
-    (void)rig_later(&rig, HOUR);
-    rig_answer(&rig, 1, SL_RELEASE_RELEASED);
-    rig_put(&rig, (struct rig_pod){.name = "a", .tried = true});
-    (void)rig_later(&rig, SECOND);
-    rig_node_as(&rig, "n1", 1, true); /* it is cordoned */
-    (void)rig_later(&rig, SECOND);
-    assert_tried(&rig, "u-a", "n1 ReleaseRefused: no answer, n1 Withdrawn");
-    rig_node(&rig, "n1", 1);
-    (void)rig_later(&rig, SECOND);
-    assert_string_equal(rig_nominate(&rig, "a"), "n1");
-    rig_answer(&rig, 2, SL_RELEASE_RELEASED);
-    (void)rig_later(&rig, 2 * rig.config.queue.hold_s * SECOND);
-    assert_tried(&rig, "u-a", "n1 ReleaseRefused: no answer, n1 Withdrawn, n1 Expired");
-    rig_end(&rig);
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
+    assert_tried(rig, "u-a", "");
+    rig_answer(rig, 0, SL_RELEASE_REFUSED);
+    (void)rig_round(rig);
+    assert_tried(rig, "u-a", "n1 ReleaseRefused: no answer");
+    (void)rig_later(rig, HOUR);
+    rig_answer(rig, 1, SL_RELEASE_RELEASED);
+    rig_put(rig, (struct rig_pod){.name = "a", .tried = true});
+    (void)rig_later(rig, SECOND);
+    rig_node_as(rig, "n1", 1, true); /* it is cordoned */
+    (void)rig_later(rig, SECOND);
+    assert_tried(rig, "u-a", "n1 ReleaseRefused: no answer, n1 Withdrawn");
+    rig_node(rig, "n1", 1);
+    (void)rig_later(rig, SECOND);
+    assert_string_equal(rig_nominate(rig, "a"), "n1");
+    rig_answer(rig, 2, SL_RELEASE_RELEASED);
+    (void)rig_later(rig, 2 * rig->config.queue.hold_s * SECOND);
+    assert_tried(rig, "u-a", "n1 ReleaseRefused: no answer, n1 Withdrawn, n1 Expired");
 }
 
-TEST_THAT(of_many_turns_the_last_are_remembered)
+TEST_ON(struct queue_rig *rig, of_many_turns_the_last_are_remembered)
 {
-    static struct queue_rig rig;
-    rig_begin_on(&rig, 1);
-    rig_gated(&rig, "a");
-    (void)rig_round(&rig);
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
     for (unsigned i = 0; i < SL_QUEUE_TRIES_MAX + 3; i++) {
-        assert_int_equal(rig.n_released, i + 1);
-        rig_answer(&rig, i, SL_RELEASE_REFUSED);
-        (void)rig_round(&rig);
-        (void)rig_later(&rig, 24 * HOUR);
+        assert_int_equal(rig->n_released, i + 1);
+        rig_answer(rig, i, SL_RELEASE_REFUSED);
+        (void)rig_round(rig);
+        (void)rig_later(rig, 24 * HOUR);
     }
-    assert_tried(&rig, "u-a",
+    assert_tried(rig, "u-a",
                  "n1 ReleaseRefused: no answer, n1 ReleaseRefused: no answer, "
                  "n1 ReleaseRefused: no answer, n1 ReleaseRefused: no answer");
-    rig_end(&rig);
 }
 
 /* ---- kube-scheduler is away ---- */
@@ -359,10 +312,8 @@ TEST_THAT(of_many_turns_the_last_are_remembered)
 /* Whose turn has come, with its gate open, while b waits for the same GPU. */
 static void given_a_turn(struct queue_rig *rig)
 {
-    rig_begin(rig);
     rig->config.queue.hold_s = 20;
-    rig_node(rig, "n1", 1);
-    rig_start(rig);
+    rig_start_on(rig, 1);
     rig_gated(rig, "a");
     (void)rig_round(rig);
     rig_answer(rig, 0, SL_RELEASE_RELEASED);
@@ -379,215 +330,182 @@ static uint64_t expiries_of(struct queue_rig *rig)
     return stats.plan.expiries;
 }
 
-TEST_THAT(turns_are_kept_while_kube_scheduler_is_away)
+TEST_ON(struct queue_rig *rig, turns_are_kept_while_kube_scheduler_is_away)
 {
-    static struct queue_rig rig;
-    given_a_turn(&rig);
+    given_a_turn(rig);
     for (int i = 0; i < 100; i++) {
-        (void)rig_later(&rig, SECOND);
-        assert_string_equal(rig_nominate(&rig, "a"), "n1");
+        (void)rig_later(rig, SECOND);
+        assert_string_equal(rig_nominate(rig, "a"), "n1");
     }
-    rig.queue.heard(rig.queue.context, SL_STR("u-a"));
+    rig->queue.heard(rig->queue.context, SL_STR("u-a"));
     for (int i = 0; i < 19; i++) { /* asked about, and not bound */
-        (void)rig_later(&rig, SECOND);
-        assert_string_equal(rig_nominate(&rig, "a"), "n1");
+        (void)rig_later(rig, SECOND);
+        assert_string_equal(rig_nominate(rig, "a"), "n1");
     }
-    assert_int_equal(expiries_of(&rig), 0);
-    (void)rig_later(&rig, 2 * SECOND);
-    assert_string_equal(rig_nominate(&rig, "a"), "");
-    assert_int_equal(expiries_of(&rig), 1);
-    rig_end(&rig);
+    assert_int_equal(expiries_of(rig), 0);
+    (void)rig_later(rig, 2 * SECOND);
+    assert_string_equal(rig_nominate(rig, "a"), "");
+    assert_int_equal(expiries_of(rig), 1);
 }
 
-TEST_THAT(a_turn_of_who_was_asked_about_expires_in_time)
+TEST_ON(struct queue_rig *rig, a_turn_of_who_was_asked_about_expires_in_time)
 {
-    static struct queue_rig rig;
-    given_a_turn(&rig);
-    rig.queue.heard(rig.queue.context, SL_STR("u-a"));
-    (void)rig_later(&rig, SECOND);
-    (void)rig_later(&rig, 17 * SECOND);
-    assert_string_equal(rig_nominate(&rig, "a"), "n1");
-    (void)rig_later(&rig, SECOND);
-    assert_string_equal(rig_nominate(&rig, "a"), "");
-    assert_int_equal(expiries_of(&rig), 1);
-    rig_end(&rig);
+    given_a_turn(rig);
+    rig->queue.heard(rig->queue.context, SL_STR("u-a"));
+    (void)rig_later(rig, SECOND);
+    (void)rig_later(rig, 17 * SECOND);
+    assert_string_equal(rig_nominate(rig, "a"), "n1");
+    (void)rig_later(rig, SECOND);
+    assert_string_equal(rig_nominate(rig, "a"), "");
+    assert_int_equal(expiries_of(rig), 1);
 }
 
-TEST_THAT(a_turn_of_who_cannot_be_placed_expires_in_time)
+TEST_ON(struct queue_rig *rig, a_turn_of_who_cannot_be_placed_expires_in_time)
 {
-    static struct queue_rig rig;
-    given_a_turn(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1", .tried = true});
-    (void)rig_later(&rig, SECOND);
-    (void)rig_later(&rig, 17 * SECOND);
-    assert_string_equal(rig_nominate(&rig, "a"), "n1");
-    (void)rig_later(&rig, SECOND);
-    assert_string_equal(rig_nominate(&rig, "a"), "");
-    assert_int_equal(expiries_of(&rig), 1);
-    rig_end(&rig);
+    given_a_turn(rig);
+    rig_put(rig, (struct rig_pod){.name = "a", .nominated = "n1", .tried = true});
+    (void)rig_later(rig, SECOND);
+    (void)rig_later(rig, 17 * SECOND);
+    assert_string_equal(rig_nominate(rig, "a"), "n1");
+    (void)rig_later(rig, SECOND);
+    assert_string_equal(rig_nominate(rig, "a"), "");
+    assert_int_equal(expiries_of(rig), 1);
 }
 
 /* What is asked before the turn has come says nothing of the turn. */
-TEST_THAT(words_before_the_turn_do_not_count_for_it)
+TEST_ON(struct queue_rig *rig, words_before_the_turn_do_not_count_for_it)
 {
-    static struct queue_rig rig;
-    given_a_turn(&rig);
-    rig.queue.heard(rig.queue.context,
-                    SL_STR("u-b")); /* kube-scheduler tried it, and was refused */
-    (void)rig_round(&rig);
-    rig_delete(&rig, "a");
-    (void)rig_later(&rig, SECOND);
-    assert_string_equal(rig_nominate(&rig, "b"), "n1");
-    rig_put(&rig, (struct rig_pod){.name = "b", .nominated = "n1"});
-    (void)rig_later(&rig, 60 * SECOND);
-    assert_string_equal(rig_nominate(&rig, "b"), "n1");
-    assert_int_equal(expiries_of(&rig), 0);
-    rig_end(&rig);
+    given_a_turn(rig);
+    rig->queue.heard(rig->queue.context,
+                     SL_STR("u-b")); /* kube-scheduler tried it, and was refused */
+    (void)rig_round(rig);
+    rig_delete(rig, "a");
+    (void)rig_later(rig, SECOND);
+    assert_string_equal(rig_nominate(rig, "b"), "n1");
+    rig_put(rig, (struct rig_pod){.name = "b", .nominated = "n1"});
+    (void)rig_later(rig, 60 * SECOND);
+    assert_string_equal(rig_nominate(rig, "b"), "n1");
+    assert_int_equal(expiries_of(rig), 0);
 }
 
-TEST_THAT(a_release_that_fails_at_once_is_no_harm)
+TEST_ON(struct queue_rig *rig, a_release_that_fails_at_once_is_no_harm)
 {
-    static struct queue_rig rig;
-    rig_begin_on(&rig, 1);
-    rig.refuses = true;
-    rig_gated(&rig, "a");
-    (void)rig_round(&rig);
-    (void)rig_round(&rig);
-    rig.refuses = false;
-    (void)rig_later(&rig, SECOND);
-    assert_int_equal(rig.n_released, 2);
-    rig_end(&rig);
+    rig_start_on(rig, 1);
+    rig->refuses = true;
+    rig_come(rig, "a");
+    (void)rig_round(rig);
+    rig->refuses = false;
+    (void)rig_later(rig, SECOND);
+    assert_int_equal(rig->n_released, 2);
 }
 
 /* ---- leaderships ---- */
 
-TEST_THAT(who_does_not_lead_plans_nothing)
+TEST_ON(struct queue_rig *rig, who_does_not_lead_plans_nothing)
 {
-    static struct queue_rig rig;
     struct sl_queue_stats stats;
-    rig_begin(&rig);
-    rig.leadership = 0;
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_gated(&rig, "a");
-    (void)rig_round(&rig);
-    assert_int_equal(rig.n_released, 0);
-    sl_queue_stats(rig.worker, &stats);
+    rig->leadership = 0;
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
+    assert_int_equal(rig->n_released, 0);
+    sl_queue_stats(rig->worker, &stats);
     assert_false(stats.plans);
-    rig_end(&rig);
 }
 
-TEST_THAT(who_does_not_plan_says_so_instead_of_showing_an_empty_queue)
+TEST_ON(struct queue_rig *rig, who_does_not_plan_says_so_instead_of_showing_an_empty_queue)
 {
-    static struct queue_rig rig;
     struct sl_queue_list list;
     struct sl_error err = {.code = SL_ERR_NONE};
-    rig_begin(&rig);
-    rig.leadership = 0;
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
-    (void)rig_round(&rig);
-    assert_int_equal(rig.queue.list(rig.queue.context, 10, &list, &err), -1);
+    rig->leadership = 0;
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
+    assert_int_equal(rig->queue.list(rig->queue.context, 10, &list, &err), -1);
     assert_int_equal(err.code, SL_ERR_CONFLICT);
     sl_queue_list_free(&list);
     err.code = SL_ERR_NONE;
-    assert_int_equal(rig.queue.row(rig.queue.context, SL_STR("u-a"), &list, &err), -1);
+    assert_int_equal(rig->queue.row(rig->queue.context, SL_STR("u-a"), &list, &err), -1);
     assert_int_equal(err.code, SL_ERR_CONFLICT);
     sl_queue_list_free(&list);
-    rig.leadership = 1;
-    (void)rig_round(&rig);
-    assert_int_equal(rig.queue.list(rig.queue.context, 10, &list, &err), 0);
+    rig->leadership = 1;
+    (void)rig_round(rig);
+    assert_int_equal(rig->queue.list(rig->queue.context, 10, &list, &err), 0);
     assert_int_equal(list.total, 1);
     sl_queue_list_free(&list);
-    rig_end(&rig);
 }
 
-TEST_THAT(the_end_of_a_term_drops_all_nominations_and_a_new_one_plans_anew)
+TEST_ON(struct queue_rig *rig, the_end_of_a_term_drops_all_nominations_and_a_new_one_plans_anew)
 {
-    static struct queue_rig rig;
-    rig_begin_on(&rig, 1);
-    rig_gated(&rig, "a");
-    (void)rig_round(&rig);
-    rig.leadership = 0;
-    (void)rig_round(&rig);
-    assert_string_equal(rig_nominate(&rig, "a"), "");
-    rig_answer(&rig, 0, SL_RELEASE_FAILED); /* of the leadership that is over */
-    (void)rig_later(&rig, 60 * SECOND);
-    assert_int_equal(rig.n_released, 1);
-    rig.leadership = 2;
-    (void)rig_round(&rig);
-    assert_int_equal(rig.n_released, 2);
-    assert_int_equal(rig.released[1].leadership, 2);
-    assert_string_equal(rig_nominate(&rig, "a"), "n1");
-    rig_end(&rig);
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
+    rig->leadership = 0;
+    (void)rig_round(rig);
+    assert_string_equal(rig_nominate(rig, "a"), "");
+    rig_answer(rig, 0, SL_RELEASE_FAILED); /* of the leadership that is over */
+    (void)rig_later(rig, 60 * SECOND);
+    assert_int_equal(rig->n_released, 1);
+    rig->leadership = 2;
+    (void)rig_round(rig);
+    assert_int_equal(rig->n_released, 2);
+    assert_int_equal(rig->released[1].leadership, 2);
+    assert_string_equal(rig_nominate(rig, "a"), "n1");
 }
 
-TEST_THAT(a_new_leader_gives_those_released_before_it_their_nodes_first)
+TEST_ON(struct queue_rig *rig, a_new_leader_gives_those_released_before_it_their_nodes_first)
 {
-    static struct queue_rig rig;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_node(&rig, "n2", 1);
-    rig_gated(&rig, "a");
-    rig_gated(&rig, "b");
-    rig.now_us += HOUR;
-    rig_put(&rig, (struct rig_pod){.name = "c", .nominated = "n1"});
-    rig_start(&rig);
-    (void)rig_round(&rig);
-    assert_string_equal(rig_nominate(&rig, "c"), "n1");
-    for (unsigned i = 0; i < rig.n_released; i++) {
-        if (strcmp(rig.released[i].uid, "u-c") == 0) {
-            assert_true(rig.released[i].nominated);
+    rig_node(rig, "n1", 1);
+    rig_node(rig, "n2", 1);
+    rig_gated(rig, "a");
+    rig_gated(rig, "b");
+    rig->now_us += HOUR;
+    rig_put(rig, (struct rig_pod){.name = "c", .nominated = "n1"});
+    rig_start(rig);
+    (void)rig_round(rig);
+    assert_string_equal(rig_nominate(rig, "c"), "n1");
+    for (unsigned i = 0; i < rig->n_released; i++) {
+        if (strcmp(rig->released[i].uid, "u-c") == 0) {
+            assert_true(rig->released[i].nominated);
         }
     }
-    rig_end(&rig);
 }
 
 /* ---- mail ---- */
 
-TEST_THAT(who_changes_a_pod_all_the_time_fills_no_box)
+TEST_ON(struct queue_rig *rig, who_changes_a_pod_all_the_time_fills_no_box)
 {
     static const char *const timeouts[] = {"1h", "2h", "3h"};
-    static struct queue_rig rig;
     struct sl_queue_list list;
-    rig_begin_on(&rig, 1);
-    rig_gated(&rig, "a");
-    (void)rig_round(&rig);
+    rig_start_on(rig, 1);
+    rig_come(rig, "a");
     for (int i = 0; i <= 1000; i++) {
-        rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = timeouts[i % 3]});
+        rig_put(rig, (struct rig_pod){.name = "b", .gated = true, .timeout = timeouts[i % 3]});
     }
-    assert_int_equal(rig.worker->box.n, 1);
-    rig_delete(&rig, "b"); /* and what is made anew after that counts by itself */
-    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "1h"});
-    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "4h"});
-    assert_int_equal(rig.worker->box.n, 3);
-    (void)rig_round(&rig);
-    assert_int_equal(rig.queue.list(rig.queue.context, 10, &list, NULL), 0);
+    assert_int_equal(rig->worker->box.n, 1);
+    rig_delete(rig, "b"); /* and what is made anew after that counts by itself */
+    rig_put(rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "1h"});
+    rig_put(rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "4h"});
+    assert_int_equal(rig->worker->box.n, 3);
+    (void)rig_round(rig);
+    assert_int_equal(rig->queue.list(rig->queue.context, 10, &list, NULL), 0);
     assert_int_equal(list.total, 2);
     assert_string_equal(list.row[1].pod->name, "c");
     assert_int_equal(list.row[1].timeout_us, 4 * HOUR);
     sl_queue_list_free(&list);
-    rig_end(&rig);
 }
 
-TEST_THAT(what_was_lost_on_the_way_is_read_again)
+TEST_ON(struct queue_rig *rig, what_was_lost_on_the_way_is_read_again)
 {
-    static struct queue_rig rig;
     struct sl_queue_stats stats;
-    rig_begin_on(&rig, 8);
-    rig_gated(&rig, "a");
-    rig_gated(&rig, "b");
-    (void)rig_round(&rig);
-    rig.worker->max_letters = 0; /* no news has a place */
-    rig_delete(&rig, "a");
-    rig_gated(&rig, "c");
-    rig.worker->max_letters = 1000;
-    (void)rig_round(&rig);
-    sl_queue_stats(rig.worker, &stats);
+    rig_start_on(rig, 8);
+    rig_gated(rig, "a");
+    rig_come(rig, "b");
+    rig->worker->max_letters = 0; /* no news has a place */
+    rig_delete(rig, "a");
+    rig_gated(rig, "c");
+    rig->worker->max_letters = 1000;
+    (void)rig_round(rig);
+    sl_queue_stats(rig->worker, &stats);
     assert_int_equal(stats.counts.rereads, 2); /* the first is the begin */
     assert_int_equal(stats.outstanding, 2);
-    assert_int_equal(rig_state(&rig, "c"), SL_QUEUE_NOMINATED);
-    assert_int_equal(rig.n_released, 3);
-    rig_end(&rig);
+    assert_int_equal(rig_state(rig, "c"), SL_QUEUE_NOMINATED);
+    assert_int_equal(rig->n_released, 3);
 }

@@ -135,3 +135,40 @@ TEST_THAT(what_a_cut_takes_is_learned)
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 400 * SECOND);
     assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
 }
+
+/* The last four plans that failed twice, and no other's memory. */
+TEST_THAT(failed_plans_are_remembered_the_last_first)
+{
+    struct {
+        struct sl_cut_record record;
+        uint64_t behind;
+    } kept = {.behind = 99};
+    for (uint64_t digest = 1; digest <= 6; digest++) {
+        struct sl_cut_run run = {.outcome = SL_CUT_FAILED, .digest = digest, .moved = true};
+        sl_cut_record_note(&kept.record, &run, &rules, 60 * MINUTE);
+        sl_cut_record_note(&kept.record, &run, &rules, 60 * MINUTE);
+        for (uint64_t k = 0; k < SL_CUT_FAILED_KEPT; k++) {
+            assert_int_equal(kept.record.failed[k], digest > k ? digest - k : 0);
+        }
+    }
+    assert_int_equal(kept.behind, 99);
+}
+
+TEST_THAT(a_clock_that_is_put_moves_all_times_of_a_run_that_are_set)
+{
+    struct sl_cut_run run = {
+        .begun_us = 10, .ordered_us = 20, .news_us = 40, .wake_us = INT64_MAX, .digest = 7};
+    sl_times_move(&run, 5);
+    assert_int_equal(run.begun_us, 15);
+    assert_int_equal(run.ordered_us, 25);
+    assert_int_equal(run.pause_us, 0); /* not set */
+    assert_int_equal(run.news_us, 45);
+    assert_true(run.wake_us == INT64_MAX);
+    run.pause_us = 30;
+    run.wake_us = 50;
+    sl_times_move(&run, -5);
+    assert_int_equal(run.begun_us, 10);
+    assert_int_equal(run.pause_us, 25);
+    assert_int_equal(run.wake_us, 45);
+    assert_int_equal(run.digest, 7);
+}
