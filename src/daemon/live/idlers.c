@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "util/timestamp.h"
 #include "util/data/hash.h"
 #include "util/time.h"
+#include "util/timestamp.h"
 
 enum { SETS = 1024, SET = 8, TEXT_MAX = 640 };
 

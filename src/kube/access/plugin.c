@@ -4,10 +4,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "util/timestamp.h"
 #include "codec/write.h"
 #include "kube/access/file.h"
 #include "util/base64.h"
+#include "util/timestamp.h"
 
 extern char **environ;
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/timestamp.h"
 #include "util/time.h"
+#include "util/timestamp.h"
 
 void sl_kube_microtime(int64_t us, char out[40])
 {

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-#include "util/timestamp.h"
 #include "codec/write.h"
 #include "kube/client/object_call.h"
 #include "kube/client/url.h"
 #include "util/clock.h"
+#include "util/timestamp.h"
 
 #define ANNOTATION "sliced.dev/nudged"
 

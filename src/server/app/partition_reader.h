@@ -4,8 +4,8 @@
 
 #include "sliced/engine.h"
 
-/* Any thread may call; no function waits for I/O, and for no longer than a plan of cuts takes. A struct of NULLs stands for a
- * daemon that cuts nothing. */
+/* Any thread may call; no function waits for I/O, and for no longer than a plan of cuts takes. A
+ * struct of NULLs stands for a daemon that cuts nothing. */
 struct sl_partition_reader {
     void *context;
     /* Fills out for the node of that view. */
