@@ -44,6 +44,7 @@ static bool next_of_few(const void *record, unsigned *at, void *child)
 
 #define POD(member) SL_AT(struct sl_pod, member)
 
+// NOLINTNEXTLINE(readability-non-const-parameter): of a field
 static const char *phase_text(const void *record, char *out)
 {
     const struct sl_pod *pod = record;

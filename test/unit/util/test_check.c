@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #undef SL_CHECKS_STOP
-#include "util/check.c"
+#include "util/check.c" // NOLINT(bugprone-suspicious-include)
 
 static void fail_checks(size_t n)
 {
