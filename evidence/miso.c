@@ -239,7 +239,7 @@ static void job_run(struct job *job, int slice, double since)
 }
 
 /* Cuts the GPU for its jobs. They stand still for a while if any of them changes its slice. */
-static void gpu_recut(struct play *play, struct gpu *gpu, bool arrival)
+static void gpu_cut(struct play *play, struct gpu *gpu, bool arrival)
 {
     const struct kind *kind[AT_ONCE];
     int given[AT_ONCE] = {0};
@@ -288,7 +288,7 @@ static bool place_anew(struct play *play, struct job *job)
         return false;
     }
     best->job[best->n++] = job;
-    gpu_recut(play, best, true);
+    gpu_cut(play, best, true);
     return true;
 }
 
@@ -348,7 +348,7 @@ static void end_jobs(struct play *play)
             play->ended++;
         }
         if (play->cut == NULL && gpu->n < before) {
-            gpu_recut(play, gpu, false);
+            gpu_cut(play, gpu, false);
         }
     }
 }

@@ -4,14 +4,14 @@
  *
  * Words: a pod whose turn has come gets a nomination (node and devices) and is released; all others
  * are held. Backfill is EASY (Lifka, ANL/IBM SP scheduling, 1995): for each resource the first pod
- * that does not fit has a reservation at the earliest time at which running pods' ends (start plus
- * timeout, which is enforced) free room for it; pods behind it may start now when they end before
- * that time or leave room for it. When several nodes have room equally early, the reservation moves
- * between them rather than let devices idle. A pod of several resources queues for the first of
- * them, by name.
+ * that does not fit has a reserved start at the earliest time at which running pods' ends (start
+ * plus timeout, which is enforced) free room for it; pods behind it may start now when they end
+ * before that time or leave room for it. When several nodes have room equally early, the reserved
+ * start moves between them rather than let devices idle. A pod of several resources queues for the
+ * first of them, by name.
  *
  * A pod whose nomination expired, because it was not taken in time, blocks no other. After a
- * time-out it gets another nomination when there is room at its turn, but never a reservation.
+ * time-out it gets another nomination when there is room at its turn, but never a reserved start.
  * Until something about them changes, such pods try one at a time for each resource, and a pause of
  * hold_us follows each that expires again. So together they take at most half of the time of one
  * pod's devices from other pods.
@@ -22,8 +22,8 @@
  * its latest start.
  *
  * The order bounded asks the shortest pod first, and puts off a start that would make another pod
- * late (SL_HOLD_PROMISE): then the pod that is due goes, or gets the reservation if it does not
- * fit. The first pod that cannot start gets a reservation only if room is all that it lacks. */
+ * late (SL_HOLD_PROMISE): then the pod that is due goes, or gets the reserved start if it does not
+ * fit. The first pod that cannot start gets a reserved start only if room is all that it lacks. */
 #ifndef SLICED_PLAN_H
 #define SLICED_PLAN_H
 
@@ -128,7 +128,7 @@ const char *sl_hold_reason_remedy(enum sl_hold_reason reason);
 enum sl_estimate {
     SL_ESTIMATE_NONE,     /* nothing can be said */
     SL_ESTIMATE_NOW,      /* nominated */
-    SL_ESTIMATE_RESERVED, /* its reservation: enforced timeouts free the room by then */
+    SL_ESTIMATE_RESERVED, /* its reserved start: enforced timeouts free the room by then */
     SL_ESTIMATE_LAID_OUT, /* from a layout of all pods ahead with their timeouts: seldom later,
                              often earlier, unless pods arrive ahead */
 };

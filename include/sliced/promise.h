@@ -123,7 +123,7 @@ bool sl_promise_is_mixed(const struct sl_promise *promise);
 
 /* After a refusal in a mixed lane, writes the pods ahead of the refused one that it could make
  * late, in order, at most max ids; returns how many. The caller tries them first. The first of them
- * that does not fit gets the reservation; then the refused pod may go if it does not delay that. */
+ * that does not fit gets the reserved start; then the refused pod may go unless it delays it. */
 size_t sl_promise_urgent(const struct sl_promise *promise, uint64_t refused, uint64_t *ids,
                          size_t max);
 
@@ -189,15 +189,15 @@ uint32_t sl_promise_running(const struct sl_promise *promise);
  * estimates. The promise is soft then: at most (c + 3)*W as estimated.
  *
  * A MIXED LANE is played on its nodes instead, as FIFO with EASY backfill (Lifka, 1995): the first
- * pod that fits nowhere has a reservation where it fits first, and those behind it start where they
- * do not delay it. The virtual FIFO, played this way too, gives W. A layout of the waiting pods
- * shows how much time each can spare until its latest start, using 7/8 of what c allows. A pod that
- * runs no longer than all pods ahead can spare may go. Any other pod is tried in a layout of its
- * own, where one more pod, as wide as any, must also start close to its start in the virtual FIFO.
- * Each event pays for 64 steps of layouts; small lanes make a layout at each event. Nothing is
- * proved of this: EASY backfill itself delays all but the first, so a pod to come may have bad luck
- * that FIFO would have spared it. Measured with slicesim, longest wait against that of FIFO with
- * backfill:
+ * pod that fits nowhere has a reserved start where it fits first, and those behind it start where
+ * they do not delay it. The virtual FIFO, played this way too, gives W. A layout of the waiting
+ * pods shows how much time each can spare until its latest start, using 7/8 of what c allows. A pod
+ * that runs no longer than all pods ahead can spare may go. Any other pod is tried in a layout of
+ * its own, where one more pod, as wide as any, must also start close to its start in the virtual
+ * FIFO. Each event pays for 64 steps of layouts; small lanes make a layout at each event. Nothing
+ * is proved of this: EASY backfill itself delays all but the first, so a pod to come may have bad
+ * luck that FIFO would have spared it. Measured with slicesim, longest wait against that of FIFO
+ * with backfill:
  *
  *     Philly's jobs on 64, 96 and 128 GPUs                   1.12, 1.12 and 1.13
  *     20 random workloads each:                              median   worst

@@ -336,7 +336,8 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Number of held pods of each resource that are released all the same, to show a "
              "cluster autoscaler that more nodes are wanted."},
     {"queue.condition.enabled", SL_KEY_BOOLEAN, AT(queue.condition.enabled), .max = 1, .number = 1,
-     .help = "Maintain the condition; when false, existing ones become Unknown."},
+     .help = "Keep the condition sliced.dev/Queued on pods that wait; with false, conditions that "
+             "pods have are set to Unknown."},
     {"queue.condition.perSecond", SL_KEY_INTEGER, AT(queue.condition.per_second), .min = 1,
      .max = 200, .number = 10,
      .help = "Maximum number of conditions written per second, and of writes under way at a time, "

@@ -1,4 +1,4 @@
-/* Plans cuts: walks the pods, then decides the geometry of the nodes that were opened for them. */
+/* Plans cuts: walks the pods, then decides the placements on the nodes that it opened for them. */
 #include <stdlib.h>
 
 #include "core/cut/node/finish.h"
@@ -85,8 +85,8 @@ static int32_t memory_of(const struct sl_cut_node *node, const struct sl_cut_pla
     return sum;
 }
 
-/* Decides the geometry of an opened node, in a way that did not fail there lately and makes no less
- * than the best one; false when there is none, or nothing changes. */
+/* Decides the placements on an opened node, in a way that did not fail there lately and makes no
+ * less than the best one; false when there is none, or nothing changes. */
 static bool settle(struct sl_cutter *cutter, const struct sl_cut_candidate *candidate,
                    struct sl_cut_plan *plan)
 {

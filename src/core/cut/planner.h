@@ -1,5 +1,5 @@
 /* The planner's memory and its parts. A run reads the nodes, walks the pods in order (walk.c),
- * opens nodes for them (open.c), and decides the geometry of those last (planner.c). */
+ * opens nodes for them (open.c), and decides their placements last (planner.c). */
 #ifndef SLICED_CORE_CUT_PLANNER_H
 #define SLICED_CORE_CUT_PLANNER_H
 

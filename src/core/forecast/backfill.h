@@ -1,5 +1,5 @@
 /* FIFO with EASY backfill (Lifka, 1995), played on nodes: the first pod that fits nowhere has a
- * reservation where it fits first; pods behind it start where they do not delay it. */
+ * reserved start where it fits first; pods behind it start where they do not delay it. */
 #ifndef SLICED_CORE_FORECAST_BACKFILL_H
 #define SLICED_CORE_FORECAST_BACKFILL_H
 
@@ -26,7 +26,7 @@ struct sl_backfill {
     int64_t now_us;
     bool stirred;  /* some waiting pod may fit now */
     bool stopped;  /* the watch ended the play */
-    bool reserved; /* the next members hold the first waiting pod's reservation */
+    bool reserved; /* the next members hold the first waiting pod's reserved start */
     uint32_t reserved_bin;
     int64_t reserved_us;
     int64_t reserved_spare; /* units left then beside the pod's own */

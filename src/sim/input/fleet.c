@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/input/become.h"
 #include "sim/input/csv/record.h"
-#include "sim/input/recut.h"
 #include "sim/input/trace.h"
 #include "util/data/vec.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/input/recut.h"
+#include "sim/input/become.h"
 #include "sim/input/workload.h"
 
 /* ---- life ---- */
@@ -81,9 +81,9 @@ bool sl_sim_cuts_due(struct sl_sim_cuts *cuts, int64_t now_us)
 
 /* ---- nodes ---- */
 
-static int node_become(struct sl_sim_cuts *cuts, size_t node, const struct sl_recut *recut)
+static int node_become(struct sl_sim_cuts *cuts, size_t node, const struct sl_become *become)
 {
-    struct sl_node *fresh = sl_node_recut(cuts->node[node], recut, cuts->err);
+    struct sl_node *fresh = sl_node_become(cuts->node[node], become, cuts->err);
     if (fresh == NULL) {
         return -1;
     }
@@ -105,7 +105,7 @@ int sl_sim_cuts_report(struct sl_sim_cuts *cuts, size_t node, const struct sl_vi
     if (told || same) {
         return 0;
     }
-    struct sl_node *fresh = sl_node_recut(is, &(struct sl_recut){.order = NULL}, cuts->err);
+    struct sl_node *fresh = sl_node_become(is, &(struct sl_become){.order = NULL}, cuts->err);
     if (fresh == NULL) {
         return -1;
     }
@@ -126,12 +126,12 @@ int sl_sim_cuts_end(struct sl_sim_cuts *cuts, int64_t now_us)
         if (agent->end_us > now_us) {
             continue;
         }
-        const struct sl_recut recut = {.cut = agent->cut,
-                                       .n = agent->n,
-                                       .order = agent->order,
-                                       .done = true,
-                                       .under_way = agent->order};
-        if (node_become(cuts, i, &recut) < 0) {
+        const struct sl_become become = {.cut = agent->cut,
+                                         .n = agent->n,
+                                         .order = agent->order,
+                                         .done = true,
+                                         .under_way = agent->order};
+        if (node_become(cuts, i, &become) < 0) {
             return -1;
         }
         agent->end_us = INT64_MAX;
@@ -150,7 +150,7 @@ static bool cut_begin(struct sl_sim_cuts *cuts, size_t node,
 {
     return sl_cut_allowed(command->view, command->cut, command->n_cuts, command->limits,
                           command->why, SL_PLAN_TEXT_MAX) &&
-           node_become(cuts, node, &(struct sl_recut){.under_way = command->run->name}) == 0;
+           node_become(cuts, node, &(struct sl_become){.under_way = command->run->name}) == 0;
 }
 
 /* The agent takes the order up at once. */
@@ -163,7 +163,7 @@ static int order_take(struct sl_sim_cuts *cuts, size_t node, const struct sl_cut
     agent->end_us = cuts->now_us + cuts->how->seconds_us;
     cuts->n_working++;
     return node_become(cuts, node,
-                       &(struct sl_recut){.order = agent->order, .under_way = agent->order});
+                       &(struct sl_become){.order = agent->order, .under_way = agent->order});
 }
 
 static int step_write(struct sl_sim_cuts *cuts, size_t node,
@@ -173,7 +173,7 @@ static int step_write(struct sl_sim_cuts *cuts, size_t node,
     int result = 0;
     if (command->step == SL_CUT_FINISH) {
         const char *order = cuts->agent[node].order;
-        result = node_become(cuts, node, &(struct sl_recut){.order = order, .done = true});
+        result = node_become(cuts, node, &(struct sl_become){.order = order, .done = true});
     } else if (!run->announces) {
         result = order_take(cuts, node, run);
     }

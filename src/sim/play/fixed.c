@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/input/recut.h"
+#include "sim/input/become.h"
 #include "sim/play/partition.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "sim/input/recut.h"
+#include "sim/input/become.h"
 #include "sim/play/share.h"
 #include "sim/play/stages.h"
 #include "sliced/demand.h"
@@ -564,7 +564,7 @@ static int seat_residents(struct simulation *sim)
 /* A GPU that may be cut counts whole, whatever it is cut into. */
 static int64_t node_capacity(const struct simulation *sim, const struct sl_node *node)
 {
-    return sim->input->cutting != NULL && sl_node_can_recut(node)
+    return sim->input->cutting != NULL && sl_node_can_be_cut(node)
                ? (int64_t)node->n_devices * SL_SHARE_ONE
                : sl_share_capacity(node);
 }

@@ -1,7 +1,7 @@
 /* How the GPUs of a fleet are cut during a run. */
 #include "sim/play/partition.h"
 
-#include "sim/input/recut.h"
+#include "sim/input/become.h"
 #include "sliced/cut_run.h"
 
 /* ---- parsing ---- */

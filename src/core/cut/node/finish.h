@@ -1,4 +1,4 @@
-/* Decides the geometry of a node for what the plan's pods need there. */
+/* Decides the placements on a node for what the plan's pods need there. */
 #ifndef SLICED_CORE_CUT_FINISH_H
 #define SLICED_CORE_CUT_FINISH_H
 

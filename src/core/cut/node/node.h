@@ -1,6 +1,6 @@
 /* A node as the planner of cuts sees it: what must stay on each device, what may go, and what pods
- * of the plan need there. The geometry is decided last (finish.c): until then only the multiset of
- * instances that a device must have is kept, and that it fits. */
+ * of the plan need there. The placements are decided last (finish.c): until then only the multiset
+ * of instances that a device must have is kept, and that it fits. */
 #ifndef SLICED_CORE_CUT_NODE_H
 #define SLICED_CORE_CUT_NODE_H
 

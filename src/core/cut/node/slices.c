@@ -120,7 +120,7 @@ enum sl_cut_bar sl_cut_slices_read(struct sl_cut_node *node, const uint8_t *kept
     return SL_CUT_BAR_NONE;
 }
 
-/* ---- geometry ---- */
+/* ---- placements ---- */
 
 int32_t sl_cut_slices_left(const struct sl_cut_device *device)
 {

@@ -1,4 +1,4 @@
-/* The decisions of a run: which pod gets which node, which has a reservation, which is released. */
+/* The decisions of a run: which pod gets which node or a reserved start, and which is released. */
 #ifndef SLICED_CORE_PLAN_DECIDE_DECIDE_H
 #define SLICED_CORE_PLAN_DECIDE_DECIDE_H
 
@@ -6,8 +6,8 @@
 
 enum {
     SL_PLAN_SEARCH = 8,         /* cost of a search, in nodes, beside those it looks at */
-    SL_PLAN_RESERVE_TRIES = 16, /* failed reservations of a lane in one run */
-    SL_PLAN_EXACT_MAX = 256,    /* nodes searched device by device for one reservation */
+    SL_PLAN_RESERVE_TRIES = 16, /* failed reserved starts of a lane in one run */
+    SL_PLAN_EXACT_MAX = 256,    /* nodes searched device by device for one reserved start */
     SL_PLAN_REFUSED_MAX = 12,   /* pods of a lane that its order refuses in one run */
     SL_PLAN_BACK_MAX = 8,       /* pods set aside that come back when a node has more room */
     SL_PLAN_PREEMPT_MAX = 8,    /* pods of a lane looked at for preemption in one run */
@@ -37,7 +37,7 @@ size_t sl_plan_bounded_urgent(const struct sl_planner *planner, const struct sl_
 enum sl_plan_admission sl_plan_bounded_admit(const struct sl_planner *planner,
                                              const struct sl_plan_pod *pod,
                                              const struct sl_plan_node *node);
-/* May a pod that does not fit have the lane's reservation? What may not start may not. */
+/* May a pod that does not fit have the lane's reserved start? What may not start may not. */
 bool sl_plan_bounded_may_reserve(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* The pod of the lane that must go next after refusals; NULL: none. */
 struct sl_plan_pod *sl_plan_bounded_due(const struct sl_planner *planner,
@@ -84,12 +84,13 @@ bool sl_plan_fits_beside(const struct sl_planner *planner, const struct sl_scrat
  * ended. */
 int64_t sl_plan_earliest_on(struct sl_planner *planner, struct sl_plan_node *node,
                             const struct sl_plan_pod *pod, struct sl_assignment *out);
-/* Does the node have the CPU, memory and place that the reservation's pod needs at its time, beside
- * another pod (may be NULL) that runs until then? */
+/* Does the node have the CPU, memory and place that the reserved start's pod needs at its time,
+ * beside another pod (may be NULL) that runs until then? */
 bool sl_plan_host_then(const struct sl_plan_node *node, const struct sl_plan_reserve *reserve,
                        const struct sl_plan_pod *pod);
-/* Chooses the devices that the reservation's pod gets at its time, beside the assignment of another
- * pod (may be NULL). False: there is no room on devices then; sl_plan_host_then() judges the rest.
+/* Chooses the devices that the reserved start's pod gets at its time, beside the assignment of
+ * another pod (may be NULL). False: there is no room on devices then; sl_plan_host_then() judges
+ * the rest.
  */
 bool sl_plan_choose_then(const struct sl_plan_node *node, const struct sl_plan_reserve *reserve,
                          const struct sl_plan_pod *pod, const struct sl_assignment *assignment,
@@ -120,14 +121,14 @@ bool sl_plan_preempt_allows(const struct sl_planner *planner, const struct sl_pl
 
 /* Reserves for a pod that cannot start. False: no time is known. */
 bool sl_plan_reserve(struct sl_plan_run *run, struct sl_plan_lane *lane, struct sl_plan_pod *pod);
-/* Moves a reservation from the node to another which has room as early. */
+/* Moves a reserved start from the node to another which has room as early. */
 bool sl_plan_reserve_move(struct sl_plan_run *run, struct sl_plan_node *node);
-/* May the pod start on the node now without delaying a reservation there? Writes its devices to
- * out; else *at_us is the latest time among the reservations that it would delay. */
+/* May the pod start on the node now without delaying a reserved start there? Writes its devices to
+ * out; else *at_us is the latest time among the reserved starts that it would delay. */
 bool sl_plan_reserve_allows(struct sl_plan_run *run, const struct sl_plan_pod *pod,
                             struct sl_plan_node *node, struct sl_assignment *out, int64_t *at_us);
-/* Adjusts to a start on the node: reservations there keep their time and may change devices. True
- * when the start was ahead of a pod which has a reservation on any node. */
+/* Adjusts to a start on the node: reserved starts there keep their time and may change devices.
+ * True when the start was ahead of a pod which has a reserved start on any node. */
 bool sl_plan_reserve_adjust(struct sl_planner *planner, struct sl_plan_node *node);
 
 /* ---- pick.c ---- */

@@ -1,4 +1,4 @@
-/* Tests whether and when a pod fits on one node: beside reservations there, and as residents
+/* Tests whether and when a pod fits on one node: beside reserved starts there, and as residents
  * end. */
 #include "core/plan/decide/decide.h"
 
@@ -35,8 +35,8 @@ static void use_then(const struct sl_planner *planner, const struct sl_scratch *
     }
 }
 
-/* The pod must fit beside the use now, and beside that at the time of each reservation: until then
- * its devices may still be in use. */
+/* The pod must fit beside the use now, and beside that at the time of each reserved start: until
+ * then its devices may still be in use. */
 bool sl_plan_fits_beside(const struct sl_planner *planner, const struct sl_scratch *scratch,
                          uint32_t gone, const struct sl_plan_node *node,
                          const struct sl_plan_pod *pod, struct sl_assignment *out)

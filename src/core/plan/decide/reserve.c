@@ -1,5 +1,5 @@
-/* Reservations (EASY backfill): when the enforced ends of running pods free room for the first pod
- * of a resource that does not fit, and which pods behind it may start now. */
+/* Reserved starts (EASY backfill): when the enforced ends of running pods free room for the first
+ * pod of a resource that does not fit, and which pods behind it may start now. */
 #include "core/plan/decide/decide.h"
 #include "util/data/heap.h"
 
@@ -85,7 +85,7 @@ static bool find_earliest(struct sl_plan_run *run, const struct sl_plan_pod *pod
     return found;
 }
 
-/* ---- reservations ---- */
+/* ---- reserved starts ---- */
 
 static void activate_reserve(struct sl_planner *planner, struct sl_plan_lane *lane)
 {

@@ -179,7 +179,7 @@ static size_t begin_walk(struct sl_plan_run *run)
     return n;
 }
 
-/* Drops reservations of pods that the walk did not reach. */
+/* Drops reserved starts of pods that the walk did not reach. */
 static void end_walk(struct sl_planner *planner)
 {
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {

@@ -1,5 +1,5 @@
 /* The walk where the order delays a start: it tries pods that must not be late first. If such a pod
- * does not fit, it gets the lane's reservation or is set aside. */
+ * does not fit, it gets the reserved start or is set aside. */
 #include "core/plan/decide/walk.h"
 
 /* Lets others pass a pod which something other than a lack of units holds. */
@@ -10,7 +10,7 @@ static void set_aside(struct sl_planner *planner, struct sl_plan_lane *lane,
     lane->run.set_aside = true;
 }
 
-/* Nominates a pod without slack, or reserves for it unless another such pod has the reservation.
+/* Nominates a pod without slack, or reserves for it unless another such pod has the reserved start.
  * False: the run stops. */
 static bool try_urgent(struct sl_plan_run *run, struct sl_plan_lane *lane, struct sl_plan_pod *pod)
 {

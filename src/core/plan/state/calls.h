@@ -18,7 +18,7 @@ struct sl_plan_action {
     const char *assignment;     /* NOMINATE, EXPIRE: text as in the annotation */
     enum sl_hold_reason reason; /* REFUSE: why. EXPIRE: SL_HOLD_EXPIRED when the pod did not take it
                                    in time, SL_HOLD_NO_ROOM when its node lost the room */
-    bool backfilled;            /* NOMINATE: ahead of a pod that has a reservation */
+    bool backfilled;            /* NOMINATE: ahead of a pod that has a reserved start */
 };
 
 /* Copies the configuration. NULL: out of memory, or a value is out of range (SL_ERR_FIELD). */

@@ -21,7 +21,7 @@ struct sl_plan_seq {
     uint64_t room;  /* with each node that has more room */
     uint64_t nodes; /* with each change of a node, or of what is kept on it */
     uint64_t kinds; /* with each change of what nodes are */
-    uint64_t kept;  /* with each run and each reservation that moves */
+    uint64_t kept;  /* with each run and each reserved start that moves */
     bool run;       /* a run may do something */
 };
 
@@ -143,7 +143,7 @@ struct sl_planner {
     struct sl_plan_lane *lane;
     struct sl_plan_lane *nowhere; /* the last of them */
     size_t n_lanes;
-    size_t n_reserves; /* lanes whose reservation is active */
+    size_t n_reserves; /* lanes whose reserved start is active */
 
     struct sl_plan_account account; /* of decide/bounded.c */
 

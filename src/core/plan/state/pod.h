@@ -60,7 +60,7 @@ struct sl_plan_class {
     uint64_t window_epoch; /* seq.kept while only pods that end by window_us may find a node, */
     int64_t window_us;
     int32_t window_priority;          /* or pods of a priority above this */
-    uint64_t timeless_seq;            /* seq.nodes + 1 when no reservation could be found */
+    uint64_t timeless_seq;            /* seq.nodes + 1 when no reserved start could be found */
     struct sl_plan_class *early_next; /* of the ask's list */
     struct sl_plan_space *early_of;   /* pays for it: the namespace of the first pod in its lane */
     uint64_t early;                   /* planner->early when the time was worked out */

@@ -1,7 +1,7 @@
 /* The daemon and the simulator give the same commands for cuts, drains, stages and a reload: the
  * same jobs on the same node, and the simulator's agent, played to both. */
 #include "partitioner_rig.h"
-#include "sim/input/recut.h"
+#include "sim/input/become.h"
 #include "sim/play/partition.h"
 #include "sim/play/policy.h"
 #include "util/buf.h"
@@ -82,9 +82,9 @@ static void simulate(struct play *play)
 
 /* ---- the daemon ---- */
 
-static void node_become(struct play *play, const struct sl_recut *recut)
+static void node_become(struct play *play, const struct sl_become *become)
 {
-    struct sl_node *fresh = sl_node_recut(play->node, recut, &error);
+    struct sl_node *fresh = sl_node_become(play->node, become, &error);
     assert_non_null(fresh);
     sl_node_unref(play->node);
     play->node = fresh;
@@ -118,20 +118,20 @@ static void agent_act(struct play *play)
         const struct sl_cut_run run = written->run;
         answer(rig, SL_CUT_WRITTEN);
         if (written->step == SL_CUT_FINISH) {
-            node_become(play, &(struct sl_recut){.order = play->order, .done = true});
+            node_become(play, &(struct sl_become){.order = play->order, .done = true});
             return;
         }
         memcpy(play->order, run.name, sizeof(play->order));
         play->run = run;
         play->done_us = rig->queue.now_us + play->how.cutting.seconds_us;
-        node_become(play, &(struct sl_recut){.order = play->order, .under_way = play->order});
+        node_become(play, &(struct sl_become){.order = play->order, .under_way = play->order});
     } else if (play->done_us > 0 && play->done_us <= rig->queue.now_us) {
         play->done_us = 0;
-        node_become(play, &(struct sl_recut){.cut = play->run.cut,
-                                             .n = play->run.n_cuts,
-                                             .order = play->order,
-                                             .done = true,
-                                             .under_way = play->order});
+        node_become(play, &(struct sl_become){.cut = play->run.cut,
+                                              .n = play->run.n_cuts,
+                                              .order = play->order,
+                                              .done = true,
+                                              .under_way = play->order});
     }
 }
 

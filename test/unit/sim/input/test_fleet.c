@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/input/become.h"
 #include "sim/input/fleet.h"
-#include "sim/input/recut.h"
 #include "sim/play/share.h"
 
 static struct sl_error error;
@@ -64,10 +64,10 @@ TEST_ON(struct sl_fleet *fleet, a_node_is_cut_anew_device_by_device)
     struct sl_counts large = {{0}};
     struct sl_cut cut[2];
     assert_int_equal(sl_counts_parse(SL_STR("2g.12gb*2"), node->model, &large, &error), 0);
-    assert_true(sl_node_can_recut(node));
+    assert_true(sl_node_can_be_cut(node));
     assert_true(sl_cut_of_counts(node, 1, &large, &cut[0]));
-    struct sl_node *fresh = sl_node_recut(
-        node, &(struct sl_recut){.cut = cut, .n = 1, .under_way = "sliced-1"}, &error);
+    struct sl_node *fresh = sl_node_become(
+        node, &(struct sl_become){.cut = cut, .n = 1, .under_way = "sliced-1"}, &error);
     assert_non_null(fresh);
     assert_null(fresh->problem);
     assert_string_equal(fresh->name, node->name);
@@ -76,7 +76,7 @@ TEST_ON(struct sl_fleet *fleet, a_node_is_cut_anew_device_by_device)
     assert_int_equal(pool_of(fresh, "nvidia.com/mig-2g.12gb")->capacity, 3);
     assert_int_equal(fresh->instance[0].start, node->instance[0].start);
     assert_true(sl_cut_of_counts(node, 0, &(struct sl_counts){{0}}, &cut[1]));
-    struct sl_node *whole = sl_node_recut(fresh, &(struct sl_recut){.cut = cut, .n = 2}, &error);
+    struct sl_node *whole = sl_node_become(fresh, &(struct sl_become){.cut = cut, .n = 2}, &error);
     assert_non_null(whole);
     assert_int_equal(pool_of(whole, "nvidia.com/gpu")->capacity, 1);
     assert_int_equal(pool_of(whole, "nvidia.com/mig-2g.12gb")->capacity, 2);
@@ -109,7 +109,7 @@ TEST_ON(struct sl_fleet *fleet, gpus_of_no_known_model_are_never_cut)
 {
     const struct sl_mig_model *model = NULL;
     make("9", fleet);
-    assert_false(sl_node_can_recut(fleet->node[0]));
+    assert_false(sl_node_can_be_cut(fleet->node[0]));
     assert_int_equal(sl_fleet_cuttable(fleet, &model), 0);
 }
 

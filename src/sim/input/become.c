@@ -1,5 +1,5 @@
 /* Makes the facts of a node anew from the node, with other instances. */
-#include "sim/input/recut.h"
+#include "sim/input/become.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static bool has_label(const struct sl_node *node, const char *key, const char *v
     return false;
 }
 
-bool sl_node_can_recut(const struct sl_node *node)
+bool sl_node_can_be_cut(const struct sl_node *node)
 {
     bool can = node->n_devices > 0 && !has_label(node, "nvidia.com/mig.strategy", "single");
     for (unsigned d = 0; can && d < node->n_devices; d++) {
@@ -172,9 +172,9 @@ static bool is_order(const char *key)
 
 /* The mig-manager reads its order from a label, and says in another how far it is. */
 static struct sl_pair *put_labels(struct facts *facts, const struct sl_node *node,
-                                  const struct sl_recut *recut)
+                                  const struct sl_become *become)
 {
-    bool ordered = recut->order != NULL && node->partition.actuator == SL_ACTUATOR_MIG_MANAGER;
+    bool ordered = become->order != NULL && node->partition.actuator == SL_ACTUATOR_MIG_MANAGER;
     struct sl_pair *last = NULL;
     unsigned n = 0;
     for (unsigned i = 0; i < node->n_labels; i++) {
@@ -184,22 +184,23 @@ static struct sl_pair *put_labels(struct facts *facts, const struct sl_node *nod
         }
     }
     if (ordered) {
-        last = pair_add(last, &facts->label[n++], config_label, recut->order);
-        last = pair_add(last, &facts->label[n], state_label, recut->done ? "success" : "pending");
+        last = pair_add(last, &facts->label[n++], config_label, become->order);
+        last = pair_add(last, &facts->label[n], state_label, become->done ? "success" : "pending");
     }
     return last;
 }
 
 /* nos' agent reads its order from an annotation, and repeats its name at the end. */
 static struct sl_pair *put_annotations(struct facts *facts, const struct sl_node *node,
-                                       const struct sl_recut *recut)
+                                       const struct sl_become *become)
 {
     const struct sl_partition *partition = &node->partition;
-    const char *wanted = recut->order == NULL ? partition->wanted : recut->order;
-    const char *applied = recut->order != NULL && recut->done ? recut->order : partition->applied;
+    const char *wanted = become->order == NULL ? partition->wanted : become->order;
+    const char *applied =
+        become->order != NULL && become->done ? become->order : partition->applied;
     struct sl_pair *last = NULL;
-    if (recut->under_way != NULL) {
-        last = pair_add(last, &facts->annotation[0], "sliced.dev/cut", recut->under_way);
+    if (become->under_way != NULL) {
+        last = pair_add(last, &facts->annotation[0], "sliced.dev/cut", become->under_way);
     }
     if (partition->actuator == SL_ACTUATOR_NOS_MIG && wanted != NULL) {
         last =
@@ -228,21 +229,21 @@ static struct sl_taint_facts *put_taints(struct facts *facts, const struct sl_no
     return node->n_taints > 0 ? &facts->taint[node->n_taints - 1] : NULL;
 }
 
-struct sl_node *sl_node_recut(const struct sl_node *node, const struct sl_recut *recut,
-                              struct sl_error *err)
+struct sl_node *sl_node_become(const struct sl_node *node, const struct sl_become *become,
+                               struct sl_error *err)
 {
     struct facts *facts = calloc(1, sizeof(*facts));
     if (facts == NULL) {
         (void)sl_error_nomem(err);
         return NULL;
     }
-    put_devices(facts, node, recut->cut, recut->n);
+    put_devices(facts, node, become->cut, become->n);
     struct sl_pair *allocatable = put_allocatable(facts, node);
     const struct sl_node_facts made = {
         .name = sl_str_of(node->name),
         .uid = sl_str_of(node->name),
-        .labels = put_labels(facts, node, recut),
-        .annotations = put_annotations(facts, node, recut),
+        .labels = put_labels(facts, node, become),
+        .annotations = put_annotations(facts, node, become),
         .allocatable = allocatable,
         .capacity = allocatable,
         .taints = put_taints(facts, node),
@@ -280,7 +281,7 @@ size_t sl_fleet_cuttable(const struct sl_fleet *fleet, const struct sl_mig_model
     *model = NULL;
     for (size_t i = 0; i < fleet->n; i++) {
         const struct sl_node *node = fleet->node[i];
-        for (unsigned d = 0; sl_node_can_recut(node) && d < node->n_devices; d++, n++) {
+        for (unsigned d = 0; sl_node_can_be_cut(node) && d < node->n_devices; d++, n++) {
             alike = alike && (*model == NULL || *model == node->device[d].model);
             *model = node->device[d].model;
         }
@@ -301,8 +302,8 @@ static struct sl_node *node_statically(const struct sl_node *node, const struct 
             return NULL;
         }
     }
-    const struct sl_recut recut = {.cut = cut, .n = node->n_devices};
-    return sl_node_recut(node, &recut, err);
+    const struct sl_become become = {.cut = cut, .n = node->n_devices};
+    return sl_node_become(node, &become, err);
 }
 
 int sl_fleet_cut(struct sl_fleet *fleet, const struct sl_counts *counts, const uint16_t *of,
@@ -311,7 +312,7 @@ int sl_fleet_cut(struct sl_fleet *fleet, const struct sl_counts *counts, const u
     size_t at = 0;
     for (size_t i = 0; i < fleet->n; i++) {
         struct sl_node *node = fleet->node[i];
-        if (!sl_node_can_recut(node)) {
+        if (!sl_node_can_be_cut(node)) {
             continue;
         }
         struct sl_node *fresh = node_statically(node, counts, of, at, err);

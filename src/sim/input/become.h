@@ -1,6 +1,6 @@
 /* Nodes with other instances on their GPUs, as they are after a cut. */
-#ifndef SLICED_SIM_RECUT_H
-#define SLICED_SIM_RECUT_H
+#ifndef SLICED_SIM_BECOME_H
+#define SLICED_SIM_BECOME_H
 
 #include "sim/input/cuts.h"
 #include "sim/input/fleet.h"
@@ -8,10 +8,10 @@
 
 /* True when all that the node's GPUs give is whole GPUs of known models and exclusive instances of
  * the mixed strategy. Other nodes are never cut here. */
-bool sl_node_can_recut(const struct sl_node *node);
+bool sl_node_can_be_cut(const struct sl_node *node);
 
 /* What becomes of a node; zeroed: nothing. */
-struct sl_recut {
+struct sl_become {
     const struct sl_cut *cut; /* of these devices; the others have what they had */
     size_t n;
     const char *order;     /* that its agent was given; NULL: the last one stands, as it ended */
@@ -19,9 +19,9 @@ struct sl_recut {
     const char *under_way; /* its annotation sliced.dev/cut; NULL: none */
 };
 
-/* The node as it is then: a new reference. It is one that can be recut. NULL with *err set. */
-struct sl_node *sl_node_recut(const struct sl_node *node, const struct sl_recut *recut,
-                              struct sl_error *err);
+/* The node as it is then: a new reference. It is one that can be cut. NULL with *err set. */
+struct sl_node *sl_node_become(const struct sl_node *node, const struct sl_become *become,
+                               struct sl_error *err);
 
 /* The cut of device d (an index in node->device) with those counts. False when the device's model
  * cannot have it. */
