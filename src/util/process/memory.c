@@ -95,7 +95,8 @@ int64_t sl_memory_left(const char *cgroups)
         (void)snprintf(path, sizeof(path), "%s/%s", cgroups, versions[i].stat);
         if (read_number(cgroups, versions[i].limit, &limit) &&
             read_number(cgroups, versions[i].usage, &usage)) {
-            usage -= read_cache(path, versions[i].cache);
+            int64_t cache = read_cache(path, versions[i].cache);
+            usage = usage > cache ? usage - cache : 0; /* the two are not of the same instant */
             return limit > usage ? limit - usage : 0;
         }
     }

@@ -62,8 +62,10 @@ static struct told ask(struct plan_rig *rig, struct plan_rig_pod *p, size_t max)
     struct sl_copy copy;
     struct sl_error err = {0};
     memset(&told, 0, sizeof(told));
-    assert_int_equal(sl_copy_begin(&copy, work, &question, &told, sizeof(told), &err), 0);
-    assert_int_equal(sl_copy_end(&copy, &told, sizeof(told), SECONDS(60), &err), 0);
+    if (sl_copy_begin(&copy, work, &question, &told, sizeof(told), &err) < 0 ||
+        sl_copy_end(&copy, &told, sizeof(told), SECONDS(60), &err) < 0) {
+        fail_msg("%s", err.message);
+    }
     return told;
 }
 
