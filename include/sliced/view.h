@@ -132,6 +132,10 @@ static inline int sl_view_pool(const struct sl_view *view, uint64_t key)
 /* Do pods that share a GPU of the node take turns? Under MPS they run side by side. */
 bool sl_view_takes_turns(const struct sl_view *view);
 
+/* Digests all that a view shows, as it stands in memory: never 0. Who made a view and gave it away
+ * sees thereby that nobody has changed it. */
+uint64_t sl_view_seal(const struct sl_view *view);
+
 /* Digests which pods have units of the device, in any order: never 0. */
 uint64_t sl_view_pods_of(const struct sl_view *view, unsigned device);
 

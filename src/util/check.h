@@ -8,6 +8,13 @@
 
 #define SL_CHECK(holds) ((holds) ? (void)0 : sl_check_failed(#holds, __FILE__, __LINE__))
 
+/* What only checks need that a release would pay for, and so does without. */
+#ifdef SL_CHECKS_STOP
+#define SL_CHECKED(...) __VA_ARGS__
+#else
+#define SL_CHECKED(...)
+#endif
+
 void sl_check_failed(const char *what, const char *file, int line);
 
 /* How many have failed in this process. Any thread. */

@@ -21,13 +21,24 @@ struct sl_shared_snapshot {
     size_t holders;
     struct sl_shared_snapshot *older;
     struct sl_shared_snapshot *newer;
-    struct sl_view_list gone; /* views that no newer snapshot shows */
+    struct sl_view_list gone;  /* views that no newer snapshot shows */
+    SL_CHECKED(uint64_t seal;) /* of snapshot and of which views it shows */
     const struct sl_view *view[];
 };
+
+#ifdef SL_CHECKS_STOP
+static uint64_t seal_of(const struct sl_shared_snapshot *shared)
+{
+    const struct sl_snapshot *snapshot = &shared->snapshot;
+    return sl_rank_hash((const char *)snapshot, sizeof(*snapshot)) ^
+           sl_rank_hash((const char *)shared->view, snapshot->n_nodes * sizeof(*shared->view));
+}
+#endif
 
 void sl_shared_snapshot_free(struct sl_shared_snapshot *shared)
 {
     if (shared != NULL) {
+        SL_CHECKED(SL_CHECK(shared->seal == seal_of(shared));)
         sl_view_list_free(&shared->gone);
         sl_index_unref(shared->index);
         free(shared);
@@ -118,6 +129,7 @@ static struct sl_shared_snapshot *shared_new(struct sl_store *store)
         .n_reserved = store->n_reserved,
         .n_nominated = store->n_nominated,
     };
+    SL_CHECKED(shared->seal = seal_of(shared);)
     return shared;
 }
 
@@ -127,7 +139,7 @@ static void note_shown(struct sl_store *store)
     for (struct sl_link *at = store->touched.first; at != NULL; at = at->next) {
         const struct sl_host_entry *host = SL_CONTAINER(at, struct sl_host_entry, touched);
         if (host->node != NULL && host->shown->view->shown == 0) {
-            host->shown->view->shown = store->generation;
+            sl_linked_view_show(host->shown, store->generation);
         }
     }
 }

@@ -3,6 +3,12 @@
 
 #include <stdlib.h>
 
+void sl_linked_view_show(struct sl_linked_view *linked, uint64_t generation)
+{
+    linked->view->shown = generation;
+    SL_CHECKED(linked->seal = sl_view_seal(linked->view);)
+}
+
 void sl_view_list_add(struct sl_view_list *list, struct sl_linked_view *linked)
 {
     linked->next = NULL;
@@ -33,6 +39,7 @@ void sl_view_list_free(struct sl_view_list *list)
     struct sl_linked_view *linked = list->first;
     while (linked != NULL) {
         struct sl_linked_view *next = linked->next;
+        SL_CHECKED(SL_CHECK(linked->seal == 0 || linked->seal == sl_view_seal(linked->view));)
         sl_view_free(linked->view);
         free(linked);
         linked = next;

@@ -86,6 +86,28 @@ static uint64_t mix_instances(uint64_t h, const struct sl_view *view)
     return h;
 }
 
+static uint64_t mix_bytes(uint64_t h, const void *bytes, size_t n)
+{
+    return n == 0 ? h : mix(h, sl_rank_hash(bytes, n)); /* a mistake aims at no collision */
+}
+
+uint64_t sl_view_seal(const struct sl_view *view)
+{
+    const struct sl_node *node = view->node;
+    uint64_t h = sl_view_digest(view);
+    h = mix_bytes(h, view, sizeof(*view) + view->n_pools * sizeof(view->room[0]));
+    h = mix_bytes(h, node, offsetof(struct sl_node, refs));
+    h = mix_bytes(h, view->measured,
+                  view->measured == NULL ? 0 : node->n_devices * sizeof(*view->measured));
+    h = mix_bytes(h, view->part, view->n_parts * sizeof(*view->part));
+    h = mix_bytes(h, view->gap, view->idle.steps == 0 ? 0 : node->n_devices);
+    for (uint32_t i = 0; i < view->n_residents; i++) {
+        h = mix_bytes(h, &view->resident[i], sizeof(view->resident[i]));
+        h = mix_bytes(h, view->resident[i].pod, offsetof(struct sl_pod, refs));
+    }
+    return h == 0 ? 1 : h; /* 0 stands for none */
+}
+
 uint64_t sl_view_digest(const struct sl_view *view)
 {
     const struct sl_node *node = view->node;
