@@ -1,8 +1,6 @@
 /* How reservations end: by commit, rollback or expiry. */
 #include "cluster/bind/outcome.h"
 
-#include <stdlib.h>
-
 #include "cluster/publish/feed.h"
 #include "cluster/publish/snapshot.h"
 #include "cluster/state/state.h"

@@ -1,7 +1,5 @@
 /* Reserving: chooses and takes devices for a pod whose binding is on its way. */
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cluster/bind/equal_share.h"
 #include "cluster/bind/nominees.h"
