@@ -100,27 +100,22 @@ static int read_config(const struct sl_options *options, struct sl_config *confi
     return options->listen == NULL ? 0 : override_listen(options->listen, config, err);
 }
 
-static void log_warnings(const struct sl_options *options,
-                         const struct sl_config_warnings *warnings)
+/* In the log, or on standard error where the program only prints. */
+static void tell_warnings(const struct sl_options *options,
+                          const struct sl_config_warnings *warnings, bool in_log)
 {
     char text[sizeof(warnings->item[0])];
     for (size_t i = 0; i < warnings->n; i++) {
         sl_config_describe(options->config, &warnings->item[i], text, sizeof(text));
-        sl_log(SL_LOG_WARN, "configuration", "reason", text, (char *)NULL);
+        if (in_log) {
+            sl_log(SL_LOG_WARN, "configuration", "reason", text, (char *)NULL);
+        } else {
+            (void)fprintf(stderr, "sliced: warning: %s\n", text);
+        }
     }
 }
 
 /* ---- options that only print ---- */
-
-static void print_warnings(const struct sl_options *options,
-                           const struct sl_config_warnings *warnings)
-{
-    char text[sizeof(warnings->item[0])];
-    for (size_t i = 0; i < warnings->n; i++) {
-        sl_config_describe(options->config, &warnings->item[i], text, sizeof(text));
-        (void)fprintf(stderr, "sliced: warning: %s\n", text);
-    }
-}
 
 static int print_text(const struct sl_buf *text)
 {
@@ -198,19 +193,14 @@ static void set_up_signals(struct daemon *daemon)
     (void)pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
 }
 
-static const char *file_or_null(const char *path)
-{
-    return path[0] == '\0' ? NULL : path;
-}
-
 static int open_tls(struct daemon *daemon, struct sl_error *err)
 {
     const struct sl_config *config = &daemon->config;
     const struct sl_tls_options options = {
         .cert_file = config->server.cert_file,
         .key_file = config->server.key_file,
-        .ca_file = {[SL_TLS_SCHEDULER] = file_or_null(config->server.client_ca_file),
-                    [SL_TLS_MONITORING] = file_or_null(config->server.metrics_ca_file)},
+        .ca_file = {[SL_TLS_SCHEDULER] = sl_text_or_null(config->server.client_ca_file),
+                    [SL_TLS_MONITORING] = sl_text_or_null(config->server.metrics_ca_file)},
     };
     if (config->server.cert_file[0] == '\0') {
         return 0;
@@ -419,7 +409,7 @@ static void daemon_reload(struct daemon *daemon)
     }
     sl_log_configure(fresh.log.level, fresh.log.json);
     sl_log_trace(fresh.log.pod);
-    log_warnings(&daemon->options, &warnings);
+    tell_warnings(&daemon->options, &warnings, true);
     (void)snprintf(text, sizeof(text), "in force%s%s",
                    kept[0] == '\0' ? "" : ", except what needs a restart: ", kept);
     sl_app_note_reload(daemon->app, true, text);
@@ -501,7 +491,7 @@ static int daemon_serve(struct daemon *daemon)
     sl_front_proxy_init(&daemon->proxy);
     sl_log_configure(daemon->config.log.level, daemon->config.log.json);
     sl_log_trace(daemon->config.log.pod);
-    log_warnings(&daemon->options, &daemon->warnings);
+    tell_warnings(&daemon->options, &daemon->warnings, true);
     int status = daemon_start(daemon, &err);
     if (status >= 0) {
         (void)print_complaint(status, &err);
@@ -545,7 +535,7 @@ int sl_daemon_main(int argc, char **argv)
         return print_complaint(EXIT_WRONG, &err);
     }
     if (only_prints(&daemon.options)) {
-        print_warnings(&daemon.options, &daemon.warnings);
+        tell_warnings(&daemon.options, &daemon.warnings, false);
         return print_answer(&daemon.options, &daemon.config);
     }
     if (daemon.options.n_cluster > 0 &&

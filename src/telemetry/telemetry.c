@@ -1,5 +1,4 @@
 /* Makes and ends the reader of Prometheus, or of exporters. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "kube/access/file.h"
@@ -10,11 +9,6 @@
 enum { REPLY_MAX = 64 << 10, SECRET_MAX = 64 << 10, WORKLOADS = 4096 };
 
 static const int64_t connect_timeout_us = 5 * SL_SECOND_US;
-
-static const char *text_or_null(const char *text)
-{
-    return text == NULL || text[0] == '\0' ? NULL : text;
-}
 
 static int make_access(struct sl_telemetry *telemetry, const struct sl_config *config,
                        struct sl_error *err)
@@ -27,11 +21,11 @@ static int make_access(struct sl_telemetry *telemetry, const struct sl_config *c
     }
     /* "" for exporters: each call names its own */
     access->server = sl_arena_strdup(&telemetry->arena, url.s, url.len);
-    access->ca_file = text_or_null(config->telemetry.ca_file);
-    access->cert_file = text_or_null(config->telemetry.cert_file);
-    access->key_file = text_or_null(config->telemetry.key_file);
-    access->token_file = text_or_null(config->telemetry.token_file);
-    access->username = text_or_null(config->telemetry.username);
+    access->ca_file = sl_text_or_null(config->telemetry.ca_file);
+    access->cert_file = sl_text_or_null(config->telemetry.cert_file);
+    access->key_file = sl_text_or_null(config->telemetry.key_file);
+    access->token_file = sl_text_or_null(config->telemetry.token_file);
+    access->username = sl_text_or_null(config->telemetry.username);
     if (access->server == NULL) {
         return sl_error_nomem(err);
     }

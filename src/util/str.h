@@ -21,6 +21,12 @@ static inline struct sl_str sl_str_of(const char *s)
     return (struct sl_str){s, s == NULL ? 0 : strlen(s)};
 }
 
+/* NULL for an empty text, and for NULL. */
+static inline const char *sl_text_or_null(const char *text)
+{
+    return text == NULL || text[0] == '\0' ? NULL : text;
+}
+
 static inline bool sl_str_eq(struct sl_str a, struct sl_str b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.s, b.s, a.len) == 0);

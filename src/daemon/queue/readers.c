@@ -201,11 +201,6 @@ static void answer_work(void *context, void *out)
     what_if->row.cut_node = NULL;
 }
 
-static const char *text_or_null(const char *text)
-{
-    return text[0] == '\0' ? NULL : text;
-}
-
 /* Begins the copy, with which the plan goes on. */
 static int copy_begin(struct question *question, struct sl_copy *copy, struct answer *answer,
                       struct sl_error *err)
@@ -243,9 +238,9 @@ static int suppose_pod(struct sl_queue_worker *worker, struct sl_pod *pod,
         *err = answer.err;
         return -1;
     }
-    row->node = text_or_null(answer.node);
-    row->assignment = text_or_null(answer.assignment);
-    row->why = text_or_null(answer.why);
+    row->node = sl_text_or_null(answer.node);
+    row->assignment = sl_text_or_null(answer.assignment);
+    row->why = sl_text_or_null(answer.why);
     out->position = answer.what_if.position;
     out->delayed = answer.what_if.delayed;
     out->list.now_us = question.now_us;

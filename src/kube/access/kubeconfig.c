@@ -8,14 +8,19 @@
 #include "kube/access/kubeconfig_file.h"
 #include "util/base64.h"
 
-static const char *text_or_null(struct sl_str text)
-{
-    return text.len == 0 ? NULL : text.s;
-}
-
 static const char *text_or_empty(struct sl_str text)
 {
     return text.len == 0 ? "" : text.s;
+}
+
+static const char *join_path(struct sl_arena *arena, const char *root_path, const char *name)
+{
+    size_t size = strlen(root_path) + strlen(name) + 2;
+    char *path = sl_arena_alloc(arena, size);
+    if (path != NULL) {
+        (void)snprintf(path, size, "%s/%s", root_path, name);
+    }
+    return path;
 }
 
 static int resolve_path(const char *folder, struct sl_str path, struct sl_arena *arena,
@@ -29,14 +34,8 @@ static int resolve_path(const char *folder, struct sl_str path, struct sl_arena 
         *out = path.s;
         return 0;
     }
-    size_t size = strlen(folder) + path.len + 2;
-    char *full = sl_arena_alloc(arena, size);
-    if (full == NULL) {
-        return sl_error_nomem(err);
-    }
-    (void)snprintf(full, size, "%s/%s", folder, path.s);
-    *out = full;
-    return 0;
+    *out = join_path(arena, folder, path.s);
+    return *out == NULL ? sl_error_nomem(err) : 0;
 }
 
 static int decode_field(struct sl_str text, const char *field, struct sl_arena *arena,
@@ -62,8 +61,8 @@ static int take_cluster(const struct sl_named_cluster *cluster, struct sl_arena 
         server.len--;
     }
     out->server = sl_arena_strdup(arena, server.s, server.len);
-    out->tls_server_name = text_or_null(cluster->tls_server_name);
-    out->proxy_url = text_or_null(cluster->proxy_url);
+    out->tls_server_name = sl_text_or_null(cluster->tls_server_name.s);
+    out->proxy_url = sl_text_or_null(cluster->proxy_url.s);
     out->insecure = cluster->insecure;
     if (out->server == NULL) {
         return sl_error_nomem(err);
@@ -163,9 +162,9 @@ static int take_user(const struct sl_named_user *user, struct sl_arena *arena,
         return sl_error_set(err, SL_ERR_FIELD, "user \"%s\": impersonation (as) is not supported",
                             text_or_empty(user->name));
     }
-    out->token = text_or_null(user->token);
-    out->username = text_or_null(user->username);
-    out->password = text_or_null(user->password);
+    out->token = sl_text_or_null(user->token.s);
+    out->username = sl_text_or_null(user->username.s);
+    out->password = sl_text_or_null(user->password.s);
     if (decode_field(user->cert_data, "client-certificate-data", arena, &out->cert_data, err) < 0 ||
         decode_field(user->key_data, "client-key-data", arena, &out->key_data, err) < 0 ||
         resolve_path(user->folder, user->cert_file, arena, &out->cert_file, err) < 0 ||
@@ -212,7 +211,7 @@ int sl_kubeconfig_load(const char *path, const char *context, struct sl_arena *a
         return sl_error_set(err, SL_ERR_NOTFOUND, "%s: context \"%s\": no user \"%s\"", path,
                             wanted.s, chosen->user.s);
     }
-    access.namespace = text_or_null(chosen->namespace);
+    access.namespace = sl_text_or_null(chosen->namespace.s);
     if (take_cluster(cluster, arena, &access, err) < 0 ||
         (user != NULL && take_user(user, arena, &access, err) < 0)) {
         return sl_error_wrap(err, "%s", path);
@@ -223,20 +222,10 @@ int sl_kubeconfig_load(const char *path, const char *context, struct sl_arena *a
 
 /* ---- in a pod ---- */
 
-static const char *join_path(struct sl_arena *arena, const char *root_path, const char *name)
-{
-    size_t size = strlen(root_path) + strlen(name) + 2;
-    char *path = sl_arena_alloc(arena, size);
-    if (path != NULL) {
-        (void)snprintf(path, size, "%s/%s", root_path, name);
-    }
-    return path;
-}
-
 int sl_kube_in_cluster(const char *root_path, const char *host, const char *port,
                        struct sl_arena *arena, struct sl_kube_access *out, struct sl_error *err)
 {
-    struct sl_kube_access access = {.in_cluster = true};
+    struct sl_kube_access access = {.server = NULL};
     struct sl_str namespace;
     if (host == NULL || port == NULL || host[0] == '\0' || port[0] == '\0') {
         return sl_error_set(err, SL_ERR_NOTFOUND,

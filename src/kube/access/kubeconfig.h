@@ -34,7 +34,6 @@ struct sl_kube_access {
     const char *password;
     struct sl_kube_exec exec;
     bool insecure; /* insecure-skip-tls-verify */
-    bool in_cluster;
 };
 
 /* Reads a kubeconfig; path may be several joined by ':' as in KUBECONFIG (first to name a thing

@@ -2,7 +2,6 @@
 #include "kube/access/plugin.h"
 
 #include <jansson.h>
-#include <stdio.h>
 
 #include "codec/write.h"
 #include "kube/access/file.h"

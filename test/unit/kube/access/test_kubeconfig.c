@@ -87,7 +87,6 @@ TEST_ON(struct rig *rig, the_current_context_is_taken_unless_another_is_named)
     assert_string_equal(rig->access.server, "https://two/k8s/c-1");
     assert_null(rig->access.namespace);
     assert_string_equal(rig->access.token, "t");
-    assert_false(rig->access.in_cluster);
 
     assert_int_equal(load(rig, "a"), 0);
     assert_string_equal(rig->access.server, "https://one:6443");
@@ -251,7 +250,6 @@ TEST_ON(struct rig *rig, in_a_pod_the_service_account_is_taken)
     assert_string_equal(rig->access.namespace, "gpu-system");
     assert_path(rig, rig->access.token_file, "token");
     assert_path(rig, rig->access.ca_file, "ca.crt");
-    assert_true(rig->access.in_cluster);
 
     assert_int_equal(
         sl_kube_in_cluster(rig->folder, "fd00::1", "443", &rig->arena, &rig->access, &rig->err), 0);
