@@ -1,6 +1,5 @@
 /* Carries out the engine's commands for cuts: the store withholds the node, kube/cut writes, Events
  * and the log tell of it. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,7 +53,7 @@ static bool begin_write(struct sl_partitioner *partitioner, const struct sl_engi
         .run = command->run,
         .leadership = partitioner->leadership,
     };
-    partitioner->options.write(partitioner->options.context, &write, note_written, call);
+    partitioner->options.write(partitioner->options.cutter, &write, note_written, call);
     return true;
 }
 

@@ -16,7 +16,8 @@ struct sl_partitioner;
 struct sl_partitioner_options {
     struct sl_store *store;
     /* As sl_kube_cut. */
-    void (*write)(void *context, const struct sl_cut_write *write, sl_cut_done done, void *call);
+    void (*write)(void *cutter, const struct sl_cut_write *write, sl_cut_done done, void *call);
+    void *cutter;
     /* Tells of a node by an Event; must not wait. NULL: nobody is told. */
     bool (*tell)(void *context, const struct sl_event_note *note);
     /* Wakes the queue's thread: a write has ended. Any thread; must not call the partitioner. */

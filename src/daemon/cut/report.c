@@ -1,7 +1,6 @@
 /* The partitioner's account of itself: one node's state, and metrics. */
 #include "daemon/cut/internal.h"
 #include "util/clock.h"
-#include "util/time.h"
 
 static void read_status(void *context, const struct sl_view *view, int64_t now_us,
                         struct sl_partition_status *out)

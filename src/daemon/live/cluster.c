@@ -23,16 +23,6 @@ static const int64_t connect_timeout_us = 5 * SL_SECOND_US;
 static const int64_t bind_backoff_us = 100 * SL_MS_US;
 static const int64_t release_timeout_us = 3 * SL_SECOND_US;
 
-static const char *hook_missing(void *context)
-{
-    return sl_cluster_missing(context);
-}
-
-static const char *hook_unsynced(void *context)
-{
-    return sl_cluster_unsynced(context);
-}
-
 static uint64_t hook_leadership(void *context)
 {
     struct sl_cluster *cluster = context;
@@ -124,29 +114,18 @@ static int make_binder(struct sl_cluster *cluster, struct sl_error *err)
     return sl_cluster_make_queue(cluster, try_us, err);
 }
 
-static void bind_pod(void *context, const struct sl_binding *binding, sl_bind_done done, void *call)
-{
-    struct sl_cluster *cluster = context;
-    sl_kube_bind(cluster->binder, binding, done, call);
-}
-
-static void resolve_pod(void *context, const struct sl_binding *binding, sl_bind_done done,
-                        void *call)
-{
-    struct sl_cluster *cluster = context;
-    sl_kube_resolve(cluster->binder, binding, done, call);
-}
-
 static void fetch_pod(void *context, const struct sl_binding *pod, sl_fetch_done done, void *call)
 {
-    struct sl_cluster *cluster = context;
-    sl_fetch_pod(cluster->fetcher, pod->namespace, pod->name, pod->uid, done, call);
+    sl_fetch_pod(context, pod->namespace, pod->name, pod->uid, done, call);
 }
 
 struct sl_binder sl_cluster_binder(struct sl_cluster *cluster)
 {
-    return (struct sl_binder){
-        .context = cluster, .bind = bind_pod, .resolve = resolve_pod, .fetch = fetch_pod};
+    return (struct sl_binder){.context = cluster->binder,
+                              .bind = sl_kube_bind,
+                              .resolve = sl_kube_resolve,
+                              .fetch = fetch_pod,
+                              .fetcher = cluster->fetcher};
 }
 
 struct sl_cluster *sl_cluster_new(const struct sl_cluster_options *options, struct sl_error *err)
@@ -238,7 +217,9 @@ int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err)
 
 void sl_cluster_stop(struct sl_cluster *cluster)
 {
-    atomic_store(&cluster->stopping, true);
+    if (atomic_exchange(&cluster->stopping, true)) {
+        return;
+    }
     if (cluster->worker != NULL) {
         sl_queue_worker_stop(cluster->worker);
     }
@@ -264,28 +245,16 @@ void sl_cluster_stop(struct sl_cluster *cluster)
     (void)pthread_mutex_unlock(&cluster->lock);
     sl_events_free(events);
     sl_client_free(cluster->client);
-    cluster->client = NULL;
     sl_front_proxy_stop(cluster->front);
-    cluster->front = NULL;
     sl_dra_classes_stop(cluster->classes);
-    cluster->classes = NULL;
     sl_leader_label_free(cluster->label);
-    cluster->label = NULL;
     sl_queue_worker_free(cluster->worker);
-    cluster->worker = NULL;
     sl_partitioner_free(cluster->partitioner);
-    cluster->partitioner = NULL;
     sl_kube_cutter_free(cluster->cutter);
-    cluster->cutter = NULL;
     sl_stage_tracker_free(cluster->stages);
-    cluster->stages = NULL;
     sl_releaser_free(cluster->releaser);
-    cluster->releaser = NULL;
-    cluster->unqueued.releaser = NULL;
     sl_kube_binder_free(cluster->binder);
-    cluster->binder = NULL;
     sl_fetcher_free(cluster->fetcher);
-    cluster->fetcher = NULL;
 }
 
 void sl_cluster_free(struct sl_cluster *cluster)
@@ -304,8 +273,8 @@ void sl_cluster_free(struct sl_cluster *cluster)
 struct sl_hooks sl_cluster_hooks(struct sl_cluster *cluster)
 {
     return (struct sl_hooks){.context = cluster,
-                             .missing = hook_missing,
-                             .unsynced = hook_unsynced,
+                             .missing = sl_cluster_missing,
+                             .unsynced = sl_cluster_unsynced,
                              .leader = sl_cluster_leader,
                              .leadership = hook_leadership,
                              .bound = sl_cluster_tell_bound,

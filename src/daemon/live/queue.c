@@ -23,26 +23,6 @@ static bool still_leads(void *context, uint64_t leadership)
     return sl_cluster_leadership(context) == leadership;
 }
 
-static void release_pod(void *context, const struct sl_release *release, sl_release_done done,
-                        void *call)
-{
-    struct sl_cluster *cluster = context;
-    sl_release(cluster->releaser, release, done, call);
-}
-
-static void withdraw_pod(void *context, const struct sl_release *release)
-{
-    struct sl_cluster *cluster = context;
-    sl_release_withdraw(cluster->releaser, release);
-}
-
-static void show_pod(void *context, const struct sl_queued *queued, sl_release_done done,
-                     void *call)
-{
-    struct sl_cluster *cluster = context;
-    sl_release_show(cluster->releaser, queued, done, call);
-}
-
 static void wake_queue(void *context)
 {
     struct sl_cluster *cluster = context;
@@ -54,12 +34,6 @@ static int64_t release_timeout_us(const struct sl_config *config)
 {
     int64_t half_us = config->queue.hold_s * SL_SECOND_US / 2;
     return half_us < release_max_us ? half_us : release_max_us;
-}
-
-static void write_cut(void *context, const struct sl_cut_write *write, sl_cut_done done, void *call)
-{
-    struct sl_cluster *cluster = context;
-    sl_kube_cut(cluster->cutter, write, done, call);
 }
 
 static int make_partitioner(struct sl_cluster *cluster, const struct sl_change_options *change,
@@ -74,9 +48,9 @@ static int make_partitioner(struct sl_cluster *cluster, const struct sl_change_o
         .mps_namespace = config->partitioning.mps_namespace,
         .mps_config_map = config->partitioning.mps_config_map,
     };
-    const struct sl_partitioner_options options = {
+    struct sl_partitioner_options options = {
         .store = cluster->options.store,
-        .write = write_cut,
+        .write = sl_kube_cut,
         .tell = config->events.enabled ? sl_cluster_tell : NULL,
         .wake = wake_queue,
         .context = cluster,
@@ -85,6 +59,7 @@ static int make_partitioner(struct sl_cluster *cluster, const struct sl_change_o
         return 0;
     }
     cluster->cutter = sl_kube_cutter_new(&cutter, err);
+    options.cutter = cluster->cutter;
     cluster->partitioner = cluster->cutter == NULL ? NULL : sl_partitioner_new(&options, err);
     return cluster->partitioner == NULL ? -1 : 0;
 }
@@ -111,9 +86,9 @@ int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_
         .store = cluster->options.store,
         .config = config,
         .leadership = leadership_to_plan,
-        .release = release_pod,
-        .withdraw = withdraw_pod,
-        .show = show_pod,
+        .release = sl_release,
+        .withdraw = sl_release_withdraw,
+        .show = sl_release_show,
         .tell = config->events.enabled ? sl_cluster_tell : NULL,
         .context = cluster,
     };
@@ -125,6 +100,7 @@ int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_
         return -1;
     }
     cluster->unqueued.releaser = cluster->releaser;
+    worker.releaser = cluster->releaser;
     cluster->stages = sl_stage_tracker_new(&stages, err);
     if (cluster->stages == NULL) {
         return -1;

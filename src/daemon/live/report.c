@@ -1,8 +1,6 @@
 /* Reports the state of the connection to a real cluster, in /api/v1/state and as metrics. */
 #include "daemon/live/report.h"
 
-#include <stdio.h>
-
 #include "daemon/live/leadership.h"
 #include "daemon/live/watch.h"
 #include "server/api/api.h"

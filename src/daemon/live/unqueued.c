@@ -94,14 +94,6 @@ static void place_ended(void *call, enum sl_release_end end, const struct sl_err
     (void)pthread_mutex_unlock(&unqueued->lock);
 }
 
-/* Of a pod that found no place: its next word, or the next list, brings it again. */
-static void untold(void *call, enum sl_release_end end, const struct sl_error *err)
-{
-    (void)call;
-    (void)end;
-    (void)err;
-}
-
 /* ---- trying ---- */
 
 /* Without the lock: it may end at once. */
@@ -118,7 +110,8 @@ static void condition_end(struct sl_unqueued *unqueued, const struct sl_pod *pod
         .turned_us = sl_clock_real_us(),
         .leadership = leadership,
     };
-    sl_release_show(unqueued->releaser, &queued, place == NULL ? untold : place_ended, place);
+    /* a pod that found no place is brought again by its next word, or the next list */
+    sl_release_show(unqueued->releaser, &queued, place == NULL ? NULL : place_ended, place);
 }
 
 /* Marks the place as under way, if it is due. */

@@ -72,13 +72,13 @@ static const char *missing_watch(struct sl_cluster *cluster, bool sure)
     return missing;
 }
 
-const char *sl_cluster_missing(struct sl_cluster *cluster)
+const char *sl_cluster_missing(void *cluster)
 {
     const char *missing = sl_cluster_missing_leader(cluster);
     return missing != NULL ? missing : missing_watch(cluster, true);
 }
 
-const char *sl_cluster_unsynced(struct sl_cluster *cluster)
+const char *sl_cluster_unsynced(void *cluster)
 {
     return missing_watch(cluster, false);
 }
@@ -241,22 +241,9 @@ void sl_cluster_look_anew(struct sl_cluster *cluster)
 
 /* ---- Jobs ---- */
 
-static void on_job(void *context, const struct sl_job_facts *job)
-{
-    struct sl_cluster *cluster = context;
-    sl_stage_tracker_job(cluster->stages, job);
-}
-
-static void on_job_gone(void *context, struct sl_str namespace, struct sl_str name)
-{
-    struct sl_cluster *cluster = context;
-    sl_stage_tracker_job_gone(cluster->stages, namespace, name);
-}
-
 static void on_jobs_listed(void *context)
 {
-    struct sl_cluster *cluster = context;
-    sl_stage_tracker_listed(cluster->stages, true);
+    sl_stage_tracker_listed(context, true);
 }
 
 static void start_jobs(struct sl_cluster *cluster)
@@ -265,10 +252,10 @@ static void start_jobs(struct sl_cluster *cluster)
     const struct sl_jobs_options options = {
         .client = cluster->client,
         .times = sl_cluster_watch_times(cluster),
-        .job = on_job,
-        .gone = on_job_gone,
+        .job = sl_stage_tracker_job,
+        .gone = sl_stage_tracker_job_gone,
         .listed = on_jobs_listed,
-        .context = cluster,
+        .context = cluster->stages,
     };
     cluster->jobs = sl_jobs_start(&options, &err);
     if (cluster->jobs == NULL) {

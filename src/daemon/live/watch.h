@@ -4,11 +4,12 @@
 
 #include "daemon/live/parts.h"
 
-/* Says what is missing before this replica may decide; NULL: nothing. */
-const char *sl_cluster_missing(struct sl_cluster *cluster);
+/* Says what is missing before this replica may decide; NULL: nothing. cluster is a struct
+ * sl_cluster: struct sl_hooks has these as they are. */
+const char *sl_cluster_missing(void *cluster);
 
 /* The same, whoever leads: what is missing before this replica could take the lead over. */
-const char *sl_cluster_unsynced(struct sl_cluster *cluster);
+const char *sl_cluster_unsynced(void *cluster);
 
 /* Sums over all watches since the start. Returns sl_sync_missing's text, or why there is no watch.
  */

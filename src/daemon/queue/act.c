@@ -146,7 +146,7 @@ static bool act_release(struct sl_queue_worker *worker, struct sl_queue_entry *e
     if (wanted.node.len > 0 && !wanted.nominated) {
         sl_queue_show_ended(entry);
     }
-    options->release(options->context, &wanted, sl_queue_released, call);
+    options->release(options->releaser, &wanted, sl_queue_released, call);
     return true;
 }
 
@@ -161,7 +161,7 @@ static void act_withdraw(struct sl_queue_worker *worker, struct sl_queue_entry *
     }
     struct sl_release wanted = release_of(worker, entry);
     wanted.node = sl_str_of(node);
-    options->withdraw(options->context, &wanted);
+    options->withdraw(options->releaser, &wanted);
     entry->withdrawn = true;
 }
 

@@ -2,8 +2,6 @@
  * operator or a sleeping machine may move that by hours, and no nomination may expire for that. */
 #include "daemon/queue/clock.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "daemon/queue/worker.h"

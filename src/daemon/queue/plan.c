@@ -1,8 +1,6 @@
 /* One round of the queue: hands the mail to the planner and carries out its plan. */
 #include "daemon/queue/plan.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "daemon/queue/act.h"

@@ -2,7 +2,6 @@
 #ifndef SLICED_DAEMON_QUEUE_PLAN_H
 #define SLICED_DAEMON_QUEUE_PLAN_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct sl_queue_worker;

@@ -1,7 +1,6 @@
 /* The queue's life: its thread, when it plans, and the server's access to it. */
 #include "daemon/queue/queue.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 

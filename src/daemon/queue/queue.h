@@ -23,11 +23,12 @@ struct sl_queue_worker_options {
      * 0: none. Called on any thread. NULL: always 1. */
     uint64_t (*leadership)(void *context);
     /* As sl_release and sl_release_withdraw; both NULL: nominations alone (an embedded cluster). */
-    void (*release)(void *context, const struct sl_release *release, sl_release_done done,
+    void (*release)(void *releaser, const struct sl_release *release, sl_release_done done,
                     void *call);
-    void (*withdraw)(void *context, const struct sl_release *release);
+    void (*withdraw)(void *releaser, const struct sl_release *release);
     /* As sl_release_show. NULL: no pod shows that it is queued. */
-    void (*show)(void *context, const struct sl_queued *queued, sl_release_done done, void *call);
+    void (*show)(void *releaser, const struct sl_queued *queued, sl_release_done done, void *call);
+    void *releaser;
     /* Tells a pod's owner; must not wait. False: it was not taken. NULL: nobody is told. */
     bool (*tell)(void *context, const struct sl_event_note *note);
     void *context;

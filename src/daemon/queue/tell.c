@@ -414,7 +414,7 @@ static bool condition_show(struct round *round, struct sl_queue_entry *entry,
     entry->shown = queued.status == SL_QUEUED_TRUE ? SL_QUEUE_SHOWN_TRUE : SL_QUEUE_SHOWN_OVER;
     entry->notice = *now;
     (void)atomic_fetch_add(&worker->showing, 1);
-    worker->options.show(worker->options.context, &queued, sl_queue_shown, call);
+    worker->options.show(worker->options.releaser, &queued, sl_queue_shown, call);
     return true;
 }
 

@@ -2,7 +2,6 @@
  */
 #include "daemon/stages/tracker.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -362,17 +361,18 @@ void sl_stage_tracker_pod_gone(struct sl_stage_tracker *tracker, struct sl_str n
     tracker_unlock(tracker);
 }
 
-void sl_stage_tracker_job(struct sl_stage_tracker *tracker, const struct sl_job_facts *job)
+void sl_stage_tracker_job(void *context, const struct sl_job_facts *job)
 {
+    struct sl_stage_tracker *tracker = context;
     tracker_lock(tracker);
     sl_stages_job(tracker->stages, namespace_of(job->namespace), job->name, job->uid,
                   phase_of(job));
     tracker_unlock(tracker);
 }
 
-void sl_stage_tracker_job_gone(struct sl_stage_tracker *tracker, struct sl_str namespace,
-                               struct sl_str name)
+void sl_stage_tracker_job_gone(void *context, struct sl_str namespace, struct sl_str name)
 {
+    struct sl_stage_tracker *tracker = context;
     tracker_lock(tracker);
     sl_stages_job_gone(tracker->stages, namespace_of(namespace), name);
     tracker_unlock(tracker);

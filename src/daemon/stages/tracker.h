@@ -43,9 +43,9 @@ void sl_stage_tracker_write_metrics(struct sl_stage_tracker *tracker, struct sl_
 void sl_stage_tracker_pod(struct sl_stage_tracker *tracker, const struct sl_pod *pod);
 void sl_stage_tracker_pod_gone(struct sl_stage_tracker *tracker, struct sl_str namespace,
                                struct sl_str name);
-void sl_stage_tracker_job(struct sl_stage_tracker *tracker, const struct sl_job_facts *job);
-void sl_stage_tracker_job_gone(struct sl_stage_tracker *tracker, struct sl_str namespace,
-                               struct sl_str name);
+/* As struct sl_jobs_options has them; context is the tracker. */
+void sl_stage_tracker_job(void *context, const struct sl_job_facts *job);
+void sl_stage_tracker_job_gone(void *context, struct sl_str namespace, struct sl_str name);
 /* Notes that a list was read: objects that it did not name are gone. */
 void sl_stage_tracker_listed(struct sl_stage_tracker *tracker, bool jobs);
 /* Whether some pod waits for a Job. */

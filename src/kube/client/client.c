@@ -119,11 +119,6 @@ void sl_client_stats(struct sl_client *client, struct sl_client_stats *out)
 
 /* ---- life ---- */
 
-static void wake_client(void *context)
-{
-    sl_client_wake(context);
-}
-
 /* Blocks all signals: other threads wait for them. Here they would break transfers, and a SIGPIPE
  * of a TLS write would end the daemon. */
 static int start_thread(struct sl_client *client, struct sl_error *err)
@@ -180,7 +175,7 @@ struct sl_client *sl_client_new(const struct sl_client_options *options, struct 
      * next calls use */
     (void)curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS,
                             (long)client->options.max_in_flight + SPARE_CONNECTIONS);
-    client->auth = sl_auth_new(options->access, wake_client, client, err);
+    client->auth = sl_auth_new(options->access, sl_client_wake, client, err);
     if (client->auth == NULL || start_thread(client, err) < 0) {
         client_free(client);
         return NULL;

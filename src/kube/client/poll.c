@@ -60,9 +60,10 @@ static int on_timer(CURLM *multi, long timeout_ms, void *context)
 
 /* ---- waiting ---- */
 
-void sl_client_wake(struct sl_client *client)
+void sl_client_wake(void *context)
 {
     static const uint64_t one = 1;
+    struct sl_client *client = context;
     bool known = atomic_exchange(&client->woken, true);
     if (!known && own_client != client) {
         (void)!write(client->wake_fd, &one, sizeof(one));

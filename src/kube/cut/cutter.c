@@ -2,7 +2,6 @@
  * The node is named last, so that an order which the node shows can be read. */
 #include "kube/cut/cutter.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "kube/cut/actuator.h"

@@ -3,7 +3,6 @@
 #include "kube/lease/record.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "kube/client/microtime.h"
 #include "util/time.h"

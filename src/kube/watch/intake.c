@@ -22,12 +22,14 @@ static void skip_object(struct sl_intake *intake, const struct sl_watch_item *it
     sl_log(soon ? SL_LOG_DEBUG : SL_LOG_WARN, "object skipped", "reflector", intake->options->name,
            "object", object, "field", why->field, "problem", why->message, (char *)NULL);
     intake->skip_logged_us = soon ? intake->skip_logged_us : now_us;
-    intake->options->calls.skipped(intake->options->calls.context, item, why);
+    if (intake->options->calls.skipped != NULL) {
+        intake->options->calls.skipped(intake->options->calls.context, item, why);
+    }
 }
 
-static int take_object(struct sl_intake *intake, const struct sl_watch_item *item,
-                       struct sl_error *err)
+static int take_object(void *context, const struct sl_watch_item *item, struct sl_error *err)
 {
+    struct sl_intake *intake = context;
     const struct sl_reflector_calls *calls = &intake->options->calls;
     struct sl_error why = {.code = SL_ERR_NONE};
     if (item->problem != NULL) {
@@ -40,11 +42,6 @@ static int take_object(struct sl_intake *intake, const struct sl_watch_item *ite
         skip_object(intake, item, &why);
     }
     return 0;
-}
-
-static int on_list_item(void *context, const struct sl_watch_item *item, struct sl_error *err)
-{
-    return take_object(context, item, err);
 }
 
 bool sl_intake_is_expired(int code, struct sl_str reason)
@@ -122,7 +119,7 @@ bool sl_intake_init(struct sl_intake *intake, const struct sl_reflector_options 
     page.max_bytes = SIZE_MAX; /* a page is bounded by its time, what is kept of it by object */
     *intake =
         (struct sl_intake){.options = options, .account = account, .skip_logged_us = -skip_log_us};
-    intake->list = sl_watch_new(SL_WATCH_LIST, options->kind, &page, on_list_item, intake);
+    intake->list = sl_watch_new(SL_WATCH_LIST, options->kind, &page, take_object, intake);
     intake->stream =
         sl_watch_new(SL_WATCH_STREAM, options->kind, &options->limits, on_watch_item, intake);
     return intake->list != NULL && intake->stream != NULL;

@@ -10,18 +10,6 @@ struct sl_jobs {
     struct sl_reflector *reflector;
 };
 
-static void on_list_begin(void *context)
-{
-    (void)context;
-}
-
-static void on_skipped(void *context, const struct sl_watch_item *item, const struct sl_error *why)
-{
-    (void)context;
-    (void)item;
-    (void)why;
-}
-
 static void on_listed(void *context, bool ok)
 {
     const struct sl_jobs *jobs = context;
@@ -59,11 +47,7 @@ struct sl_jobs *sl_jobs_start(const struct sl_jobs_options *options, struct sl_e
         .path = "/apis/batch/v1/jobs",
         .times = options->times,
         .limits = sl_kube_text_limits,
-        .calls = {.context = jobs,
-                  .list_begin = on_list_begin,
-                  .object = on_job,
-                  .skipped = on_skipped,
-                  .listed = on_listed},
+        .calls = {.context = jobs, .object = on_job, .listed = on_listed},
     };
     jobs->reflector = sl_reflector_start(&reflector, err);
     if (jobs->reflector == NULL) {

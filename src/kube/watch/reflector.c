@@ -122,7 +122,9 @@ static void prepare_list(struct sl_reflector *reflector)
         reflector->listing = true;
         reflector->next.len = 0;
         sl_account_count(&reflector->account, &reflector->account.stats.lists);
-        reflector->options.calls.list_begin(reflector->options.calls.context);
+        if (reflector->options.calls.list_begin != NULL) {
+            reflector->options.calls.list_begin(reflector->options.calls.context);
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 /* Called by the reflector, all on the client's thread. */
 struct sl_reflector_calls {
     void *context;
-    /* A list begins: objects until listed() are the whole truth, others are gone. */
+    /* A list begins: objects until listed() are the whole truth, others are gone. May be NULL. */
     void (*list_begin)(void *context);
     /* An object, of a list (ADDED) or a watch (ADDED, MODIFIED, DELETED). received_us: when it came
      * in (monotonic). -1 with *err: the object is skipped and counted, or, when memory is short,
@@ -18,7 +18,7 @@ struct sl_reflector_calls {
     int (*object)(void *context, const struct sl_watch_item *item, int64_t received_us,
                   struct sl_error *err);
     /* An object was skipped, by the decoder (item->object is NULL) or by object(): nobody knows how
-     * it stands. Its name may be empty. */
+     * it stands. Its name may be empty. May be NULL. */
     void (*skipped)(void *context, const struct sl_watch_item *item, const struct sl_error *why);
     /* A list is complete (ok), or was given up half way (not ok: keep what you had). */
     void (*listed)(void *context, bool ok);

@@ -37,7 +37,7 @@ struct sweep {
     bool done;
 };
 
-static void sweep_go_on(struct sweep *sweep);
+static void sweep_go_on(void *context);
 
 const char *sl_opening_name(enum sl_opening opening)
 {
@@ -296,8 +296,9 @@ static void list_page(struct sweep *sweep)
 }
 
 /* Called whenever something has ended. */
-static void sweep_go_on(struct sweep *sweep)
+static void sweep_go_on(void *context)
 {
+    struct sweep *sweep = context;
     while (sweep->first != NULL && sweep->in_flight < sweep->options->at_once) {
         struct gated *pod = sweep->first;
         sweep->first = pod->next;
@@ -317,11 +318,6 @@ static void sweep_go_on(struct sweep *sweep)
     }
 }
 
-static void sweep_begin(void *context)
-{
-    sweep_go_on(context);
-}
-
 int sl_release_all(const struct sl_release_all_options *options,
                    struct sl_release_all_counts *counts, struct sl_error *err)
 {
@@ -332,7 +328,7 @@ int sl_release_all(const struct sl_release_all_options *options,
     *counts = (struct sl_release_all_counts){.seen = 0};
     sweep.watch =
         sl_watch_new(SL_WATCH_LIST, SL_OBJECT_POD, &sl_kube_text_limits, take_pod, &sweep);
-    if (sweep.watch == NULL || sl_client_after(options->client, 0, sweep_begin, &sweep) < 0) {
+    if (sweep.watch == NULL || sl_client_after(options->client, 0, sweep_go_on, &sweep) < 0) {
         sl_watch_free(sweep.watch);
         return sl_error_nomem(err);
     }

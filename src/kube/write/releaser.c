@@ -24,8 +24,9 @@ struct sl_releaser {
 struct op {
     struct sl_change change;   /* first: change.c frees it; maybe: the gate's patch may have
                                       been carried out */
-    struct sl_release release; /* its text stands behind */
-    sl_release_done done;
+    struct sl_release release; /* its text stands behind, as that of queued */
+    struct sl_queued queued;   /* of a condition alone */
+    sl_release_done done;      /* NULL: nobody is told */
     void *call;
     unsigned refusals; /* answers that said the pod does not allow it */
     char at[32];       /* the annotation's time: the same with each try */
@@ -234,7 +235,9 @@ _Static_assert((int)SL_RELEASE_RELEASED == (int)SL_CHANGE_DONE &&
 static void release_ended(struct sl_change *change, enum sl_change_turn end)
 {
     const struct op *op = (const struct op *)change;
-    op->done(op->call, (enum sl_release_end)end, end == SL_CHANGE_DONE ? NULL : &change->err);
+    if (op->done != NULL) {
+        op->done(op->call, (enum sl_release_end)end, end == SL_CHANGE_DONE ? NULL : &change->err);
+    }
 }
 
 static const struct sl_change_kind release_kind = {
@@ -285,29 +288,15 @@ static enum sl_change_turn withdrawal_answered(struct sl_change *change,
     return reply->status == 200 ? SL_CHANGE_DONE : SL_CHANGE_FAILED;
 }
 
-static void withdrawal_ended(struct sl_change *change, enum sl_change_turn end)
-{
-    (void)change;
-    (void)end;
-}
-
 static const struct sl_change_kind withdrawal_kind = {
     .priority = SL_CALL_NORMAL,
     .object = SL_OBJECT_POD,
     .write = withdrawal_write,
     .answered = withdrawal_answered,
-    .ended = withdrawal_ended,
+    .ended = release_ended,
 };
 
 /* ---- the condition ---- */
-
-struct showing {
-    struct sl_change change; /* first: change.c frees it */
-    struct sl_queued queued; /* its text stands behind */
-    sl_release_done done;
-    void *call;
-    unsigned refusals;
-};
 
 void sl_release_write_condition(struct sl_writer *w, const struct sl_queued *queued)
 {
@@ -324,7 +313,7 @@ void sl_release_write_condition(struct sl_writer *w, const struct sl_queued *que
 static const char *showing_write(struct sl_change *change, struct sl_call_options *call,
                                  struct sl_buf *body)
 {
-    const struct sl_queued *queued = &((const struct showing *)change)->queued;
+    const struct sl_queued *queued = &((const struct op *)change)->queued;
     struct sl_writer w = {.buf = body};
     call->form = SL_FORM_METADATA;
     call->repeatable = true;
@@ -335,26 +324,19 @@ static const char *showing_write(struct sl_change *change, struct sl_call_option
 
 static enum sl_change_turn showing_answered(struct sl_change *change, const struct sl_reply *reply)
 {
-    struct showing *showing = (struct showing *)change;
+    struct op *op = (struct op *)change;
     int status = reply->status;
     if (status == 200 || status == 404) {
         return status == 200 ? SL_CHANGE_DONE : SL_CHANGE_GONE;
     }
     if (status == 0 || status == 408 || status == 429 || status >= 500) {
         /* a place is written anew before long; repeating it would load a server that is slow */
-        return showing->queued.status == SL_QUEUED_FALSE ? SL_CHANGE_WRITE_LATER : SL_CHANGE_FAILED;
+        return op->queued.status == SL_QUEUED_FALSE ? SL_CHANGE_WRITE_LATER : SL_CHANGE_FAILED;
     }
     if (status == 409 || status == 422) { /* changed by others just now, or made anew */
-        return ++showing->refusals < REFUSALS_MAX ? SL_CHANGE_WRITE_LATER : SL_CHANGE_GONE;
+        return ++op->refusals < REFUSALS_MAX ? SL_CHANGE_WRITE_LATER : SL_CHANGE_GONE;
     }
     return SL_CHANGE_FAILED;
-}
-
-static void showing_ended(struct sl_change *change, enum sl_change_turn end)
-{
-    const struct showing *showing = (const struct showing *)change;
-    showing->done(showing->call, (enum sl_release_end)end,
-                  end == SL_CHANGE_DONE ? NULL : &change->err);
 }
 
 static const struct sl_change_kind showing_kind = {
@@ -363,7 +345,7 @@ static const struct sl_change_kind showing_kind = {
     .waits_for_place = true,
     .write = showing_write,
     .answered = showing_answered,
-    .ended = showing_ended,
+    .ended = release_ended,
 };
 
 /* ---- interface ---- */
@@ -393,35 +375,46 @@ void sl_releaser_free(struct sl_releaser *releaser)
     free(releaser);
 }
 
+/* The first three of the n texts, which are copied, name the pod. */
 static struct op *op_new(struct sl_changes *changes, const struct sl_change_kind *kind,
-                         const struct sl_release *release)
+                         struct sl_str *const text[], size_t n, uint64_t leadership)
 {
-    struct sl_release copy = *release;
-    struct sl_str *const text[] = {&copy.namespace, &copy.name, &copy.uid, &copy.node};
-    struct op *op = sl_alloc_with_texts(sizeof(*op), text, sizeof(text) / sizeof(text[0]));
+    struct op *op = sl_alloc_with_texts(sizeof(*op), text, n);
     if (op != NULL) {
         op->change = (struct sl_change){
             .changes = changes,
             .kind = kind,
-            .namespace = copy.namespace,
-            .name = copy.name,
-            .uid = copy.uid,
-            .leadership = copy.leadership,
+            .namespace = *text[0],
+            .name = *text[1],
+            .uid = *text[2],
+            .leadership = leadership,
         };
+    }
+    return op;
+}
+
+static struct op *release_new(struct sl_changes *changes, const struct sl_change_kind *kind,
+                              const struct sl_release *release)
+{
+    struct sl_release copy = *release;
+    struct sl_str *const text[] = {&copy.namespace, &copy.name, &copy.uid, &copy.node};
+    struct op *op = op_new(changes, kind, text, 4, copy.leadership);
+    if (op != NULL) {
         op->release = copy;
     }
     return op;
 }
 
-void sl_release(struct sl_releaser *releaser, const struct sl_release *release,
-                sl_release_done done, void *call)
+/* op is NULL when out of memory. */
+static void op_begin(struct op *op, struct sl_changes *changes, sl_release_done done, void *call)
 {
-    struct op *op = op_new(&releaser->releases, &release_kind, release);
     if (op == NULL) {
         struct sl_error err;
         (void)sl_error_nomem(&err);
-        (void)atomic_fetch_add(&releaser->releases.ends[SL_CHANGE_FAILED], 1);
-        done(call, SL_RELEASE_FAILED, &err);
+        (void)atomic_fetch_add(&changes->ends[SL_CHANGE_FAILED], 1);
+        if (done != NULL) {
+            done(call, SL_RELEASE_FAILED, &err);
+        }
         return;
     }
     op->done = done;
@@ -429,41 +422,30 @@ void sl_release(struct sl_releaser *releaser, const struct sl_release *release,
     sl_change_begin(&op->change, SL_CHANGE_WRITE);
 }
 
-void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *release)
+void sl_release(void *releaser, const struct sl_release *release, sl_release_done done, void *call)
 {
-    struct op *op = op_new(&releaser->withdrawals, &withdrawal_kind, release);
-    if (op != NULL) {
-        sl_change_begin(&op->change, SL_CHANGE_WRITE);
-    }
+    struct sl_changes *changes = &((struct sl_releaser *)releaser)->releases;
+    op_begin(release_new(changes, &release_kind, release), changes, done, call);
 }
 
-void sl_release_show(struct sl_releaser *releaser, const struct sl_queued *queued,
-                     sl_release_done done, void *call)
+void sl_release_withdraw(void *releaser, const struct sl_release *release)
 {
+    struct sl_changes *changes = &((struct sl_releaser *)releaser)->withdrawals;
+    op_begin(release_new(changes, &withdrawal_kind, release), changes, NULL, NULL);
+}
+
+void sl_release_show(void *releaser, const struct sl_queued *queued, sl_release_done done,
+                     void *call)
+{
+    struct sl_changes *changes = &((struct sl_releaser *)releaser)->conditions;
     struct sl_queued copy = *queued;
     struct sl_str *const text[] = {&copy.namespace, &copy.name, &copy.uid, &copy.reason,
                                    &copy.message};
-    struct showing *showing =
-        sl_alloc_with_texts(sizeof(*showing), text, sizeof(text) / sizeof(text[0]));
-    if (showing == NULL) {
-        struct sl_error err;
-        (void)sl_error_nomem(&err);
-        (void)atomic_fetch_add(&releaser->conditions.ends[SL_CHANGE_FAILED], 1);
-        done(call, SL_RELEASE_FAILED, &err);
-        return;
+    struct op *op = op_new(changes, &showing_kind, text, 5, copy.leadership);
+    if (op != NULL) {
+        op->queued = copy;
     }
-    showing->change = (struct sl_change){
-        .changes = &releaser->conditions,
-        .kind = &showing_kind,
-        .namespace = copy.namespace,
-        .name = copy.name,
-        .uid = copy.uid,
-        .leadership = copy.leadership,
-    };
-    showing->queued = copy;
-    showing->done = done;
-    showing->call = call;
-    sl_change_begin(&showing->change, SL_CHANGE_WRITE);
+    op_begin(op, changes, done, call);
 }
 
 void sl_releaser_stats(struct sl_releaser *releaser, struct sl_releaser_stats *out)

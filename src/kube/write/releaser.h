@@ -40,14 +40,14 @@ struct sl_release {
 /* err says why it is not released, or not known to be. */
 typedef void (*sl_release_done)(void *call, enum sl_release_end end, const struct sl_error *err);
 
-/* done is called exactly once, on the client's thread, or on the caller's before this returns. Text
- * of release is copied. Any thread. */
-void sl_release(struct sl_releaser *releaser, const struct sl_release *release,
-                sl_release_done done, void *call);
+/* releaser is a struct sl_releaser, here and below: struct sl_queue_worker_options has these as
+ * they are. done is called exactly once, on the client's thread, or on the caller's before this
+ * returns. Text of release is copied. Any thread. */
+void sl_release(void *releaser, const struct sl_release *release, sl_release_done done, void *call);
 
 /* Takes the nomination back while the pod's is still that node. Nobody is told if that fails: a
  * wrong nomination costs kube-scheduler one look. Any thread. */
-void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *release);
+void sl_release_withdraw(void *releaser, const struct sl_release *release);
 
 enum sl_queued_status {
     SL_QUEUED_TRUE,
@@ -71,9 +71,9 @@ struct sl_queued {
 void sl_release_write_condition(struct sl_writer *w, const struct sl_queued *queued);
 
 /* Writes the condition; no other of the pod's conditions changes. done as for a release, where
- * RELEASED means that it stands there. Text is copied. Any thread. */
-void sl_release_show(struct sl_releaser *releaser, const struct sl_queued *queued,
-                     sl_release_done done, void *call);
+ * RELEASED means that it stands there; NULL: nobody is told. Text is copied. Any thread. */
+void sl_release_show(void *releaser, const struct sl_queued *queued, sl_release_done done,
+                     void *call);
 
 struct sl_releaser_stats {
     uint64_t repeats;      /* of calls for releases, after the first try */

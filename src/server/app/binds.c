@@ -322,7 +322,7 @@ bool sl_binds_fetch(struct sl_binds *binds, struct sl_bind_request *bind,
         free(fetch);
         return false;
     }
-    binder->fetch(binder->context, &pod, end_fetch, fetch);
+    binder->fetch(binder->fetcher, &pod, end_fetch, fetch);
     return true;
 }
 

@@ -18,7 +18,8 @@ struct sl_binder {
     void (*bind)(void *context, const struct sl_binding *binding, sl_bind_done done, void *call);
     /* Has the store know the pod (namespace, name and UID), if it is there: the watch may not have
      * told of it yet. done as in bind. NULL: the store knows all pods. */
-    void (*fetch)(void *context, const struct sl_binding *pod, sl_fetch_done done, void *call);
+    void (*fetch)(void *fetcher, const struct sl_binding *pod, sl_fetch_done done, void *call);
+    void *fetcher;
     /* Looks what became of a binding, and does nothing else; done as in bind. NULL: bind leaves
      * nothing unknown. */
     void (*resolve)(void *context, const struct sl_binding *binding, sl_bind_done done, void *call);

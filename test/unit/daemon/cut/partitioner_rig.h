@@ -69,6 +69,7 @@ static inline void begin(struct rig *rig)
     const struct sl_partitioner_options options = {
         .store = rig->queue.store,
         .write = note_write,
+        .cutter = rig,
         .tell = rig_tell,
         .wake = wake,
         .context = rig,

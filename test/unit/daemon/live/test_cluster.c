@@ -524,7 +524,7 @@ TEST_THAT(a_pod_that_the_watch_has_not_told_of_is_read)
     fake_api_add(scene.api,
                  (struct fake_answer){.path = "/api/v1/namespaces/default/pods/s", .body = body});
     wait_missing(&scene, "");
-    scene.binder.fetch(scene.binder.context, &s, note_fetched, (void *)&fetched);
+    scene.binder.fetch(scene.binder.fetcher, &s, note_fetched, (void *)&fetched);
     while (!atomic_load(&fetched)) {
         (void)sched_yield();
     }

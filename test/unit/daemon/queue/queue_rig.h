@@ -151,6 +151,7 @@ static inline void rig_start(struct queue_rig *rig)
                                                     .withdraw = rig_withdraw,
                                                     .tell = rig_tell,
                                                     .show = rig_show,
+                                                    .releaser = rig,
                                                     .context = rig};
     rig->worker = sl_queue_worker_new(&options, NULL);
     assert_non_null(rig->worker);
