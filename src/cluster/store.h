@@ -18,7 +18,7 @@ struct sl_store_limits {
 };
 
 struct sl_store *sl_store_new(const struct sl_store_limits *limits, struct sl_error *err);
-void sl_store_free(struct sl_store *store); /* no snapshot may be out */
+void sl_store_free(struct sl_store *store); /* no snapshot may be out; NULL is allowed */
 
 /* While on, a pod which asks for as much GPU memory as another pod on a different GPU of the node
  * waits for its reservation until gpushare's device plugin has taken that pod, or it runs. Off at
@@ -135,8 +135,8 @@ struct sl_snapshot {
 /* Says what DeviceClasses offer. Without memory a later publish shows it. */
 void sl_store_set_dra(struct sl_store *store, const struct sl_dra *dra);
 
-const struct sl_snapshot *sl_store_acquire(struct sl_store *store); /* never NULL */
-void sl_store_release(struct sl_store *store, const struct sl_snapshot *snapshot);
+const struct sl_snapshot *sl_store_acquire(struct sl_store *store);                /* never NULL */
+void sl_store_release(struct sl_store *store, const struct sl_snapshot *snapshot); /* or NULL */
 
 #define SL_NODE_NONE UINT32_MAX
 

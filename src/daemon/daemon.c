@@ -476,9 +476,7 @@ static void daemon_stop(struct daemon *daemon)
     sl_app_free(daemon->app);
     sl_tls_free(daemon->tls);
     sl_front_proxy_free(&daemon->proxy);
-    if (daemon->store != NULL) {
-        sl_store_free(daemon->store);
-    }
+    sl_store_free(daemon->store);
     sl_arena_free(&daemon->arena);
 }
 

@@ -251,9 +251,7 @@ bool sl_telemetry_begin(struct sl_telemetry *telemetry, void (*again)(void *cont
         (void)sl_client_after(telemetry->client, SL_ASK_SOON_US, again, telemetry);
         return false;
     }
-    if (telemetry->snapshot != NULL) {
-        sl_store_release(telemetry->store, telemetry->snapshot);
-    }
+    sl_store_release(telemetry->store, telemetry->snapshot);
     telemetry->snapshot = snapshot;
     return true;
 }

@@ -40,14 +40,18 @@ static bool skip_char(struct sl_str *rest, char c)
     return true;
 }
 
+static bool begins_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
+}
+
 /* A name of letters, digits, '_' and ':'; empty: there is none. */
 static struct sl_str take_name(struct sl_str *rest)
 {
     struct sl_str name = {rest->s, 0};
     while (name.len < rest->len) {
         char c = name.s[name.len];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
-        if (!letter && (name.len == 0 || c < '0' || c > '9')) {
+        if (!begins_name(c) && (name.len == 0 || c < '0' || c > '9')) {
             break;
         }
         name.len++;
@@ -167,11 +171,6 @@ static int line_refuse(const struct sl_scrape *scrape, struct sl_error *err)
                         "this is no page of an exporter: line %zu is no sample of Prometheus' text "
                         "format",
                         scrape->lines);
-}
-
-static bool begins_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
 }
 
 /* Keeps a part of a line until the rest comes; of a comment, that it is one. A sample that is too

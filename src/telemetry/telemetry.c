@@ -130,9 +130,7 @@ void sl_telemetry_free(struct sl_telemetry *telemetry)
     }
     sl_client_free(telemetry->client);
     sl_hour_free(telemetry->hour);
-    if (telemetry->snapshot != NULL) {
-        sl_store_release(telemetry->store, telemetry->snapshot);
-    }
+    sl_store_release(telemetry->store, telemetry->snapshot);
     sl_answer_free(telemetry->answer);
     sl_telemetry_free_exporters(telemetry);
     sl_past_free(telemetry->peaks);

@@ -215,10 +215,8 @@ static void leadership_end(struct sl_queue_worker *worker)
     sl_queue_unlock_engine(worker);
     worker->engine = NULL;
     worker->planner = NULL;
-    if (worker->snapshot != NULL) {
-        sl_store_release(worker->options.store, worker->snapshot);
-        worker->snapshot = NULL;
-    }
+    sl_store_release(worker->options.store, worker->snapshot);
+    worker->snapshot = NULL;
     (void)sl_store_withdraw_all(worker->options.store);
 }
 
@@ -368,9 +366,7 @@ static bool snapshot_take(struct sl_queue_worker *worker, int64_t now_us)
     int result =
         sl_engine_cluster(worker->engine, worker->snapshot->view, worker->snapshot->n_nodes,
                           &worker->snapshot->demand, now_us, NULL);
-    if (old != NULL) {
-        sl_store_release(worker->options.store, old);
-    }
+    sl_store_release(worker->options.store, old);
     return result == 0;
 }
 

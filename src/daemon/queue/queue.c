@@ -132,9 +132,7 @@ void sl_queue_worker_free(struct sl_queue_worker *worker)
     sl_queue_lock_engine(worker);
     sl_engine_free(worker->engine);
     sl_queue_unlock_engine(worker);
-    if (worker->snapshot != NULL) {
-        sl_store_release(worker->options.store, worker->snapshot);
-    }
+    sl_store_release(worker->options.store, worker->snapshot);
     sl_plan_fronts_free(worker->front, worker->n_fronts);
     sl_queue_forget_all(worker);
     sl_map_free(&worker->entries);

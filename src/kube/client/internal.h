@@ -155,7 +155,7 @@ void sl_sockets_shut_down(struct sl_client *client, long port);
 int sl_client_poll_init(struct sl_client *client, struct sl_error *err);
 void sl_client_poll_free(struct sl_client *client);
 void sl_client_own(const struct sl_client *client);
-void sl_client_wake(void *client);
+void sl_client_wake(void *context); /* the client */
 void sl_client_poll(struct sl_client *client, int64_t wait_us);
 
 /* Makes the easy handle of the next try and gives it to the multi handle. */

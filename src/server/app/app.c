@@ -109,10 +109,8 @@ const struct sl_snapshot *sl_app_snapshot(struct sl_request *request)
 
 void sl_app_release(struct sl_request *request)
 {
-    if (request->snapshot != NULL) {
-        sl_store_release(request->app->store, request->snapshot);
-        request->snapshot = NULL;
-    }
+    sl_store_release(request->app->store, request->snapshot);
+    request->snapshot = NULL;
 }
 
 /* ---- life ---- */

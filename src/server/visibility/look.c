@@ -18,9 +18,7 @@ void sl_vis_look_init(struct sl_vis_look *look, struct sl_app *app)
 void sl_vis_look_free(struct sl_vis_look *look)
 {
     sl_queue_list_free(&look->queue);
-    if (look->snapshot != NULL) {
-        sl_store_release(look->app->store, look->snapshot);
-    }
+    sl_store_release(look->app->store, look->snapshot);
     sl_arena_free(&look->arena);
     free(look->row);
     *look = (struct sl_vis_look){.app = look->app};
