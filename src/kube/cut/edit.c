@@ -221,7 +221,9 @@ void sl_edit_begin(struct sl_changes *changes, const struct sl_edit *edit)
 {
     struct sl_edit copy = *edit;
     struct sl_str *const text[] = {&copy.namespace, &copy.name, &copy.uid};
-    struct op *op = sl_alloc_with_texts(sizeof(*op), text, sizeof(text) / sizeof(text[0]));
+    struct op *op =
+        sl_change_new(sizeof(*op), changes, edit->kind == SL_OBJECT_NODE ? &node_kind : &map_kind,
+                      text, 3, copy.leadership);
     if (op == NULL) {
         struct sl_error err;
         (void)sl_error_nomem(&err);
@@ -229,14 +231,6 @@ void sl_edit_begin(struct sl_changes *changes, const struct sl_edit *edit)
         edit->ended(edit->context, SL_CHANGE_FAILED, false, &err);
         return;
     }
-    op->change = (struct sl_change){
-        .changes = changes,
-        .kind = edit->kind == SL_OBJECT_NODE ? &node_kind : &map_kind,
-        .namespace = copy.namespace,
-        .name = copy.name,
-        .uid = copy.uid,
-        .leadership = copy.leadership,
-    };
     op->edit = copy;
     sl_buf_init(&op->patch, PATCH_BYTES_MAX);
     sl_change_begin(&op->change, SL_CHANGE_READ);

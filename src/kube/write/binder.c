@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "codec/write.h"
-#include "kube/client/object_call.h"
 #include "kube/write/gpushare.h"
 #include "kube/write/pod_deadline.h"
 #include "util/clock.h"
@@ -326,7 +325,8 @@ static struct op *op_new(struct sl_kube_binder *binder, const struct sl_binding 
     struct sl_binding copy = *binding;
     struct sl_str assignment = sl_str_of(binding->assignment);
     struct sl_str *const text[] = {&copy.namespace, &copy.name, &copy.uid, &copy.node, &assignment};
-    struct op *op = sl_alloc_with_texts(sizeof(*op), text, sizeof(text) / sizeof(text[0]));
+    struct op *op =
+        sl_change_new(sizeof(*op), &binder->changes, &bind_kind, text, 5, copy.leadership);
     if (op == NULL) {
         struct sl_error err;
         (void)sl_error_nomem(&err);
@@ -335,14 +335,6 @@ static struct op *op_new(struct sl_kube_binder *binder, const struct sl_binding 
         return NULL;
     }
     copy.assignment = assignment.s;
-    op->change = (struct sl_change){
-        .changes = &binder->changes,
-        .kind = &bind_kind,
-        .namespace = copy.namespace,
-        .name = copy.name,
-        .uid = copy.uid,
-        .leadership = copy.leadership,
-    };
     op->binder = binder;
     op->binding = copy;
     op->done = done;

@@ -224,6 +224,23 @@ static void change_read(void *context)
 
 /* ---- the beginning ---- */
 
+void *sl_change_new(size_t size, struct sl_changes *changes, const struct sl_change_kind *kind,
+                    struct sl_str *const text[], size_t n, uint64_t leadership)
+{
+    struct sl_change *change = sl_alloc_with_texts(size, text, n);
+    if (change != NULL) {
+        *change = (struct sl_change){
+            .changes = changes,
+            .kind = kind,
+            .namespace = *text[0],
+            .name = *text[1],
+            .uid = *text[2],
+            .leadership = leadership,
+        };
+    }
+    return change;
+}
+
 void sl_change_begin(struct sl_change *change, enum sl_change_turn first)
 {
     struct sl_changes *changes = change->changes;

@@ -95,8 +95,13 @@ struct sl_change {
     uint64_t jitter;                    /* seed */
 };
 
-/* Begins a change, whose changes, kind, names and leadership are set, with SL_CHANGE_WRITE or
- * SL_CHANGE_READ. It may be over, and gone, when this returns. */
+/* Allocates a struct of that size, zeroed, which begins with a change, and copies of the n texts
+ * behind it, to which these point then; the first three name the object. NULL: out of memory. */
+void *sl_change_new(size_t size, struct sl_changes *changes, const struct sl_change_kind *kind,
+                    struct sl_str *const text[], size_t n, uint64_t leadership);
+
+/* Begins a change with SL_CHANGE_WRITE or SL_CHANGE_READ. It may be over, and gone, when this
+ * returns. */
 void sl_change_begin(struct sl_change *change, enum sl_change_turn first);
 
 /* The end when nothing more can be found out: UNKNOWN, or FAILED if surely nothing was carried out.

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kube/client/object_call.h"
 #include "util/clock.h"
 #include "util/time.h"
 #include "util/timestamp.h"
@@ -375,30 +374,12 @@ void sl_releaser_free(struct sl_releaser *releaser)
     free(releaser);
 }
 
-/* The first three of the n texts, which are copied, name the pod. */
-static struct op *op_new(struct sl_changes *changes, const struct sl_change_kind *kind,
-                         struct sl_str *const text[], size_t n, uint64_t leadership)
-{
-    struct op *op = sl_alloc_with_texts(sizeof(*op), text, n);
-    if (op != NULL) {
-        op->change = (struct sl_change){
-            .changes = changes,
-            .kind = kind,
-            .namespace = *text[0],
-            .name = *text[1],
-            .uid = *text[2],
-            .leadership = leadership,
-        };
-    }
-    return op;
-}
-
 static struct op *release_new(struct sl_changes *changes, const struct sl_change_kind *kind,
                               const struct sl_release *release)
 {
     struct sl_release copy = *release;
     struct sl_str *const text[] = {&copy.namespace, &copy.name, &copy.uid, &copy.node};
-    struct op *op = op_new(changes, kind, text, 4, copy.leadership);
+    struct op *op = sl_change_new(sizeof(*op), changes, kind, text, 4, copy.leadership);
     if (op != NULL) {
         op->release = copy;
     }
@@ -441,7 +422,7 @@ void sl_release_show(void *releaser, const struct sl_queued *queued, sl_release_
     struct sl_queued copy = *queued;
     struct sl_str *const text[] = {&copy.namespace, &copy.name, &copy.uid, &copy.reason,
                                    &copy.message};
-    struct op *op = op_new(changes, &showing_kind, text, 5, copy.leadership);
+    struct op *op = sl_change_new(sizeof(*op), changes, &showing_kind, text, 5, copy.leadership);
     if (op != NULL) {
         op->queued = copy;
     }
