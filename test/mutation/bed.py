@@ -43,8 +43,9 @@ def checked(command, **options):
 
 
 class Bed:
-    def __init__(self, root, folder, module, jobs):
+    def __init__(self, root, folder, module, jobs, also=()):
         self.root, self.folder, self.module, self.jobs = Path(root), Path(folder), module, jobs
+        self.also = also
         self.tree, self.build = self.folder / "tree", self.folder / "build"
         self.tests = self._tests()
         self.leaks = self._suppress()
@@ -52,13 +53,13 @@ class Bed:
                                    for name in ("asan", "ubsan"))
 
     def _tests(self):
-        """Its unit tests: {program: subfolder}; test/CMakeLists.txt makes the names alike."""
-        here = self.root / "test/unit" / self.module
+        """Its unit tests: {program: folder}; test/CMakeLists.txt makes the names alike."""
+        unit = self.root / "test/unit"
         found = {}
-        for path in sorted(here.rglob("test_*.c")):
-            subfolder = path.parent.relative_to(here).as_posix()
-            parts = [self.module, *([subfolder.replace("/", "_")] if subfolder != "." else []), path.stem[5:]]
-            found["_".join(parts)] = subfolder
+        for folder in (self.module, *self.also):
+            for path in sorted((unit / folder).rglob("test_*.c")):
+                at = path.parent.relative_to(unit)
+                found["_".join([*at.parts, path.stem[5:]])] = at.as_posix()
         if not found:
             raise Broken(f"module {self.module} has no unit tests")
         return found
@@ -112,7 +113,7 @@ class Bed:
 
     def _digest(self):
         digest = hashlib.sha256(json.dumps(self.flags).encode())
-        for folder in ("include", "src", f"test/unit/{self.module}"):
+        for folder in ("include", "src", *(f"test/unit/{one}" for one in (self.module, *self.also))):
             for path in sorted((self.tree / folder).rglob("*.[ch]")):
                 digest.update(path.read_bytes())
         return digest.hexdigest()
@@ -189,17 +190,17 @@ class Bed:
 
         What runs in a copy of the process alone leaves no trace: its subfolder's tests are tried.
         """
-        subfolder = "/".join(Path(fault.path).parts[2:-1]) or "."
+        folder = "/".join(Path(fault.path).parts[1:-1])
         def reaches(test):
             return any(first <= fault.line <= last for first, last in
                        self.reached[test]["functions"].get(fault.path, ()))
 
         def rank(test):
-            here = f"src/{self.module}/{self.tests[test]}/"
+            here = f"src/{self.tests[test]}/"
             return (fault.line not in self.reached[test]["lines"].get(fault.path, ()),
                     not fault.path.startswith(here), self.reached[test]["seconds"])
         tests = list(filter(reaches, self.tests))
-        return sorted(tests or (test for test in self.tests if self.tests[test] == subfolder), key=rank)
+        return sorted(tests or (test for test in self.tests if self.tests[test] == folder), key=rank)
 
     def compile(self, path, text, out, *options):
         """Compiles a text in the place of a source; whether it is C."""

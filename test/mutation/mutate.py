@@ -123,6 +123,7 @@ def play(bed, faults, count, jobs):
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="scripts/mutate")
     parser.add_argument("--module", action="append", metavar="MODULE[/SUBFOLDER]")
+    parser.add_argument("--also", action="append", default=[], metavar="MODULE[/SUBFOLDER]")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -138,13 +139,13 @@ def main(argv):
     modules = {subfolder.split("/")[0] for subfolder in subfolders}
     if len(modules) != 1:
         sys.exit("mutate: the subfolders must be of one module")
-    for subfolder in subfolders:
+    for subfolder in [*subfolders, *options.also]:
         if not (ROOT / "src" / subfolder).is_dir():
             sys.exit(f"mutate: no folder src/{subfolder}")
     os.nice(10)
     seed = int(time.time()) if options.seed is None else options.seed
     try:
-        bed = Bed(ROOT, ROOT / "build/mutate", modules.pop(), options.jobs)
+        bed = Bed(ROOT, ROOT / "build/mutate", modules.pop(), options.jobs, options.also)
         print("mutate: building, and learning which test runs what", file=sys.stderr, flush=True)
         bed.prepare()
         tell_stale(bed, read_list(HERE / "harmless.txt"))
