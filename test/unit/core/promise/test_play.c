@@ -248,13 +248,12 @@ TEST_THAT(with_wide_pods_nobody_waits_longer_than_proved)
     }
 }
 
-/* Small lanes with everything that can happen, and an independent layout beside. */
+/* Small lanes with everything that can happen. */
 enum { PODS = 10 };
 
 struct member {
     struct sl_promise_pod pod;
     int64_t started_us;
-    int64_t laid_us; /* start in the last layout */
     enum { ABSENT, WAITS, RUNS } is;
 };
 
@@ -266,59 +265,6 @@ struct small {
     uint64_t next_id;
 };
 
-static bool goes_before(const struct sl_promise_pod *a, const struct sl_promise_pod *b)
-{
-    if (a->priority != b->priority) {
-        return a->priority > b->priority;
-    }
-    return a->submit_us != b->submit_us ? a->submit_us < b->submit_us : a->id < b->id;
-}
-
-/* Lays all waiting out in order, behind first (an index, or -1), and stores their starts. */
-static int64_t lay_out(struct small *small, int first, int64_t free_us[UNITS_MAX])
-{
-    int64_t all_us[PODS * UNITS_MAX];
-    size_t n = 0;
-    bool done[PODS] = {false};
-    for (int i = 0; i < PODS; i++) {
-        const struct member *m = &small->member[i];
-        for (int64_t u = 0; m->is == RUNS && u < m->pod.width; u++) {
-            all_us[n++] = m->started_us + m->pod.timeout_us;
-        }
-    }
-    while (n < (size_t)small->units) {
-        all_us[n++] = small->now_us;
-    }
-    sort(all_us, n);
-    memcpy(free_us, &all_us[n - (size_t)small->units], (size_t)small->units * sizeof(int64_t));
-    int64_t last = small->now_us;
-    if (first >= 0) {
-        const struct sl_promise_pod *pod = &small->member[first].pod;
-        for (int64_t u = 0; u < pod->width; u++) {
-            free_us[u] = small->now_us + pod->timeout_us;
-        }
-        sort(free_us, (size_t)small->units);
-        done[first] = true;
-    }
-    for (;;) {
-        int next = -1;
-        for (int i = 0; i < PODS; i++) {
-            const struct member *m = &small->member[i];
-            if (m->is == WAITS && !done[i] && m->pod.width <= small->units &&
-                (next < 0 || goes_before(&m->pod, &small->member[next].pod))) {
-                next = i;
-            }
-        }
-        if (next < 0) {
-            return last;
-        }
-        const struct sl_promise_pod *pod = &small->member[next].pod;
-        last = lay(free_us, (size_t)small->units, pod->width, pod->timeout_us, last);
-        small->member[next].laid_us = last;
-        done[next] = true;
-    }
-}
-
 static int64_t units_in_use(const struct small *small)
 {
     int64_t n = 0;
@@ -326,49 +272,6 @@ static int64_t units_in_use(const struct small *small)
         n += small->member[i].is == RUNS ? small->member[i].pod.width : 0;
     }
     return n;
-}
-
-/* One question, judged by the layouts with and without the pod in front. */
-static bool judge(struct small *small, int asked)
-{
-    int64_t base_free[UNITS_MAX];
-    int64_t base_start[PODS];
-    int64_t with_free[UNITS_MAX];
-    const struct member *m = &small->member[asked];
-    bool kept = true;     /* nobody is made late */
-    bool harmless = true; /* nobody is delayed at all, and nothing ends later */
-    const int64_t base_last = lay_out(small, -1, base_free);
-    for (int i = 0; i < PODS; i++) {
-        base_start[i] = small->member[i].laid_us;
-    }
-    const int64_t with_last = lay_out(small, asked, with_free);
-    for (int i = 0; i < PODS; i++) {
-        const struct member *other = &small->member[i];
-        if (i == asked || other->is != WAITS || other->pod.width > small->units) {
-            continue;
-        }
-        const bool delayed = other->laid_us > base_start[i];
-        const int64_t latest =
-            sl_promise_latest_start(small->promise, other->pod.id, small->now_us);
-        harmless = harmless && !delayed;
-        if (delayed && other->pod.priority >= m->pod.priority) {
-            kept = kept && other->pod.priority == m->pod.priority && other->laid_us <= latest;
-        }
-    }
-    for (int64_t u = 0; u < small->units; u++) {
-        harmless = harmless && with_free[u] <= base_free[u];
-    }
-    harmless = harmless && with_last <= base_last;
-    const bool admitted = sl_promise_admits(small->promise, m->pod.id, small->now_us);
-    if (m->pod.width <= small->units) {
-        uint64_t due = 0;
-        assert_true(sl_promise_due(small->promise, &due));
-        assert_true(!admitted || kept || due == m->pod.id);
-        assert_true(admitted || (!harmless && due != m->pod.id));
-    } else {
-        assert_false(admitted);
-    }
-    return admitted;
 }
 
 static void come(struct small *small, struct member *m, uint64_t *seed)
@@ -382,72 +285,6 @@ static void come(struct small *small, struct member *m, uint64_t *seed)
     };
     m->is = WAITS;
     assert_int_equal(sl_promise_arrive(small->promise, &m->pod, small->now_us, NULL), 0);
-}
-
-/* What may happen to one pod now. */
-static void happen(struct small *small, int index, uint64_t *seed)
-{
-    struct member *m = &small->member[index];
-    if (m->is == ABSENT) {
-        come(small, m, seed);
-    } else if (m->is == WAITS && next_random(seed) % 16 == 0) {
-        assert_int_equal(sl_promise_withdraw(small->promise, m->pod.id, small->now_us, NULL), 0);
-        m->is = ABSENT;
-    } else if (m->is == RUNS && m->started_us == small->now_us && next_random(seed) % 8 == 0) {
-        assert_int_equal(sl_promise_unstart(small->promise, m->pod.id, small->now_us, NULL), 0);
-        m->is = WAITS;
-    } else if (m->is == WAITS) {
-        uint64_t due = 0;
-        const bool admitted = judge(small, index);
-        const bool is_due = sl_promise_due(small->promise, &due) && due == m->pod.id;
-        if ((admitted || is_due) && units_in_use(small) + m->pod.width <= small->units) {
-            assert_int_equal(sl_promise_start(small->promise, m->pod.id, small->now_us, NULL), 0);
-            m->started_us = small->now_us;
-            m->is = RUNS;
-        }
-    }
-}
-
-static void pass_time(struct small *small, uint64_t *seed)
-{
-    small->now_us += (int64_t)(next_random(seed) % 8) * s;
-    for (int i = 0; i < PODS; i++) { /* ends come on time: go back to the first of them */
-        const struct member *m = &small->member[i];
-        if (m->is == RUNS && m->started_us + m->pod.timeout_us < small->now_us) {
-            small->now_us = m->started_us + m->pod.timeout_us;
-        }
-    }
-    for (int i = 0; i < PODS; i++) {
-        struct member *m = &small->member[i];
-        if (m->is == RUNS && m->started_us + m->pod.timeout_us <= small->now_us) {
-            assert_int_equal(sl_promise_end(small->promise, m->pod.id, small->now_us, NULL), 0);
-            m->is = ABSENT;
-        }
-    }
-}
-
-TEST_THAT(answers_agree_with_an_independent_layout)
-{
-    for (uint64_t seed = 1; seed <= 150; seed++) {
-        uint64_t random = seed * 104729;
-        struct sl_promise_config config;
-        sl_promise_defaults(&config);
-        struct small small = {.promise = sl_promise_new(&config), .units = 4, .next_id = 1};
-        assert_non_null(small.promise);
-        assert_int_equal(sl_promise_set_capacity(small.promise, small.units, 0, NULL), 0);
-        for (unsigned step = 0; step < 600; step++) {
-            if (next_random(&random) % 4 == 0) {
-                pass_time(&small, &random);
-            }
-            if (next_random(&random) % 64 == 0) {
-                small.units = 2 + (int64_t)(next_random(&random) % 4);
-                assert_int_equal(
-                    sl_promise_set_capacity(small.promise, small.units, small.now_us, NULL), 0);
-            }
-            happen(&small, (int)(next_random(&random) % PODS), &random);
-        }
-        sl_promise_free(small.promise);
-    }
 }
 
 /* One step in which pods end early and others turn up running. */
