@@ -126,6 +126,8 @@ static const struct node_row rows[] = {
          "nvidia.com/gpu=4",
          "inferred\nnvidia.com/gpu mig 3g.20gb 4 on\n"
          "0 mig 3g.20gb@0 3g.20gb@4\n1 mig 3g.20gb@0 3g.20gb@4\n"),
+    MADE(single_of_one_instance_is_a_gpu, "nvidia.com/gpu.product=NVIDIA-A30-MIG-4g.24gb",
+         "nvidia.com/gpu=1", "inferred\nnvidia.com/gpu mig 4g.24gb 1 on\n0 mig 4g.24gb@0\n"),
     KNOWN(single_that_is_not_full_is_counts, "NVIDIA-A30", "A30-24GB",
           "nvidia.com/gpu.product=NVIDIA-A30-MIG-1g.6gb nvidia.com/gpu.count=6", "nvidia.com/gpu=6",
           "unknown\nnvidia.com/gpu mig 1g.6gb 6 off\n"),

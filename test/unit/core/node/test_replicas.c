@@ -42,6 +42,8 @@ TEST_ON(struct node_rig *rig, annotated_replicas_spread_evenly_or_not_at_all)
     rig->node.devices->unhealthy = true;
     given(rig, "nvidia.com/gpu.replicas=7", "nvidia.com/gpu.shared=7");
     check(rig, "annotated\nnvidia.com/gpu.shared replica 7x7 on\n0 whole sick\n1 whole\n");
+    given(rig, "", "nvidia.com/gpu.shared=6");
+    check(rig, "annotated\nnvidia.com/gpu.shared replica 6x3 on\n0 whole sick\n1 whole\n");
 }
 
 TEST_ON(struct node_rig *rig, replicas_of_healthy_gpus_are_told_when_all_do_not_divide_them)

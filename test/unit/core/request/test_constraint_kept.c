@@ -94,6 +94,9 @@ TEST_ON(struct rig *rig, digests_tell_constraints_and_sites_apart)
     rig->node.taints = NULL;
     taint(rig, "a=b:NoExecute");
     seen[n++] = node_of(rig)->site_digest;
+    rig->node.taints = NULL;
+    taint(rig, "a=c:NoExecute");
+    seen[n++] = node_of(rig)->site_digest;
     rig->node.unschedulable = true;
     seen[n++] = node_of(rig)->site_digest;
     for (size_t i = 0; i < n; i++) {
