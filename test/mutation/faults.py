@@ -27,7 +27,7 @@ ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="
 TYPE_WORDS = set("""const static struct union enum unsigned signed char short int long float double
                     bool void volatile register _Atomic _Alignas""".split())
 CONTROL = set("""if else for while do switch case default return goto break continue""".split())
-ASSERTIONS = {"assert", "static_assert", "_Static_assert"}
+ASSERTIONS = {"SL_CHECK", "assert", "static_assert", "_Static_assert"}
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
 

@@ -158,7 +158,6 @@ static size_t begin_walk(struct sl_plan_run *run)
         lane->retry[SL_PLAN_RETRY_DOUBTED].waits = false;
         lane->preempt_waits = false;
         lane->reserve.active = false;
-        lane->reserve.fixed = false;
     }
     if (sl_plan_asks_changed(planner)) {
         note_least(planner);

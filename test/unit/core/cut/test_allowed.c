@@ -164,6 +164,11 @@ TEST_ON(struct cut_rig *rig, under_strategy_single_all_gpus_hold_the_same)
     cut_add(&cut[1], "3g.20gb", 0);
     assert_string_equal(judged(rig, cut, 1), "all GPUs of the node must be named");
     assert_string_equal(judged(rig, cut, 2), "");
+    cut[1].n = 0;
+    cut_add(&cut[1], "2g.10gb", 0);
+    assert_string_equal(judged(rig, cut, 2), unlike); /* as many, of another profile */
+    cut[1].n = 0;
+    cut_add(&cut[1], "3g.20gb", 0);
     cut_add(&cut[1], "3g.20gb", 4);
     assert_string_equal(judged(rig, cut, 2), unlike);
     cut_add(&cut[0], "2g.10gb", 4); /* two profiles on the first */

@@ -41,6 +41,15 @@ TEST_ON(struct cut_rig *rig, a_pod_gets_a_slice_for_each_of_its_containers)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 30gb: 1\n");
 }
 
+TEST_ON(struct cut_rig *rig, a_pod_gets_free_slices_beside_new_ones)
+{
+    size_t node = SHARED(rig, 80, "20gb* 30gb");
+    rig_run(rig, node, "gpu-20gb=1", 0);
+    (void)rig_wait(rig, "gpu-30gb=2", NULL);
+    rig->waiting[0]->items[0].each = 1;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 20gb + 2x 30gb: 0\n");
+}
+
 TEST_ON(struct cut_rig *rig, their_sum_is_at_most_the_memory)
 {
     (void)SHARED(rig, 79, NULL);

@@ -164,6 +164,13 @@ TEST_THAT(nothing_is_learned_unless_asked_for)
     rig->config.learn_runtime = true;
     plan_rig_configure(rig);
     assert_int_equal(row_of(rig, "next").usual_us, 0);
+    for (int i = 0; i < 3; i++) {
+        ran(rig, OURS, 100);
+    }
+    assert_int_equal(row_of(rig, "next").usual_us, SECONDS(100));
+    rig->config.learn_runtime = false; /* what was learned is told no more */
+    plan_rig_configure(rig);
+    assert_int_equal(row_of(rig, "next").usual_us, 0);
 }
 
 /* Whatever an owner's pods did, others are told nothing else of themselves; a usual run is never

@@ -393,6 +393,18 @@ TEST_ON(struct stage_rig *rig, what_there_is_no_room_for_holds_and_is_looked_at_
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/c (not read yet)\n");
 }
 
+TEST_ON(struct stage_rig *rig, who_had_no_room_is_looked_at_when_the_configuration_leaves_more)
+{
+    sl_stages_set_max(rig->stages, 1);
+    stage_rig_wait(rig, "v", NULL, "a");
+    stage_rig_wait(rig, "w", NULL, "b");
+    (void)stage_rig_collect(rig);
+    assert_false(sl_stages_changed(rig->stages));
+    sl_stages_set_max(rig->stages, 8);
+    assert_true(sl_stages_changed(rig->stages));
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/b (not read yet)\n");
+}
+
 /* However much one namespace asks for, others have room for theirs; and nothing is looked at again
  * and again for who has had its share. */
 TEST_ON(struct stage_rig *rig, one_namespace_leaves_room_for_others)
