@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from browser import Browser
+from prometheus import NODE as MEASURED, Fake, matrix, samples, series
 from sliced_daemon import EXAMPLES, eventually, pod_of
-from test_telemetry import NODE as MEASURED, Fake, matrix, measuring, samples, series
+from test_telemetry import measuring
 
 CLUSTER = EXAMPLES / "stories.yaml"
 QUEUE = "queue: {enabled: true, holdSeconds: 3600}\n"

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from prometheus import Fake, matrix, samples, series
 from sliced_daemon import EXAMPLES, eventually, pod_of
 
 SLICESIM = os.environ["SLICESIM_BIN"]
@@ -60,7 +61,27 @@ def job_of(number, job, base):
     return pod
 
 
-def played(daemon, jobs, wanted, reload):
+class Measured:
+    """A Prometheus that tells other figures of all eight instances with each answer."""
+
+    def __init__(self):
+        self.fake = Fake()
+        self.asked = 0
+        self.fake.answer = self.answer
+
+    def answer(self):
+        self.asked += 1
+        return matrix(*(series(samples(used=100 * (self.asked % 50)), Hostname="gpu-a30-1", gpu=str(gpu),
+                               UUID=f"GPU-{gpu}", GPU_I_ID=str(3 + i), GPU_I_PROFILE="1g.6gb")
+                        for gpu in range(2) for i in range(4)))
+
+    def again(self):
+        """Waits until what was asked for from now on has been taken in."""
+        asked = self.asked
+        eventually(lambda: self.asked > asked + 1)
+
+
+def played(daemon, jobs, wanted, reload, measured=None):
     """The same by HTTP: pods come and end in the order of virtual time, and a scheduler asks for each
     whose turn has come. Halfway the daemon reads its configuration again. Returns its commands."""
     base = int(time.time()) - 100000
@@ -76,6 +97,8 @@ def played(daemon, jobs, wanted, reload):
             pods[i]["metadata"]["uid"] = daemon.add(pods[i])["uid"]
             if i == len(jobs) // 2:
                 reload()
+        if measured is not None:
+            measured.again()
         due = sum(second <= now + 1e-6 for second, _ in wanted)
         eventually(lambda due=due: len(commands_of(daemon)) >= due)
         for row in daemon.get("/api/v1/queue").json["items"]:
@@ -94,15 +117,19 @@ def played(daemon, jobs, wanted, reload):
 
 
 # Where several units are asked for, backfill looks at the clock, which is not the same in both.
-@pytest.mark.parametrize("order, backfill, counts", [
-    ("fifo", True, [1]), ("sjf", True, [1]), ("p", True, [1]),
-    ("fifo", False, [1, 1, 2, 4]), ("sjf", False, [1, 1, 2, 4]), ("p", False, [1, 1, 2, 4, 8])])
+# What is measured of exclusive instances is shown, and decides nothing: it changes no command.
+@pytest.mark.parametrize("order, backfill, counts, telemetry", [
+    ("fifo", True, [1], False), ("sjf", True, [1], False), ("p", True, [1], True),
+    ("fifo", False, [1, 1, 2, 4], False), ("sjf", False, [1, 1, 2, 4], True), ("p", False, [1, 1, 2, 4, 8], False)])
 def test_a_day_gives_the_same_commands_by_http_and_in_the_simulator(
-        start, tmp_path, order, backfill, counts):
+        start, tmp_path, order, backfill, counts, telemetry):
     jobs = trace_of(7, counts)
     policy = f"{order}:backfill={str(backfill).lower()}"
     config = ("log: {level: debug, format: json}\nqueue:\n  enabled: true\n  preemption: false\n  holdSeconds: 3600\n"
               f"  order: {order}\n  backfill: {str(backfill).lower()}\n")
+    measured = Measured() if telemetry else None
+    if telemetry:
+        config += f"telemetry: {{url: '{measured.fake.url}', interval: 100ms, maxGap: 5s, sharing: cbp}}\n"
     daemon = start(CLUSTER, config=config)
 
     def reload():
@@ -112,7 +139,11 @@ def test_a_day_gives_the_same_commands_by_http_and_in_the_simulator(
 
     wanted = simulated(tmp_path, jobs, policy)
     assert len(wanted) == len(jobs)
-    assert played(daemon, jobs, wanted, reload) == [command for _, command in wanted]
+    assert played(daemon, jobs, wanted, reload, measured) == [command for _, command in wanted]
+    if telemetry:
+        rows = daemon.get("/api/v1/usage").json["items"]
+        measured.fake.stop()
+        assert [row["state"] for row in rows] == ["Good"] * 8
 
 
 TWINS = "".join(f"""---
