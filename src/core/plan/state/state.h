@@ -26,7 +26,7 @@ static inline bool sl_plan_any_aside(const struct sl_planner *planner)
     return planner->account.n_aside > 0;
 }
 
-/* ---- touch.c ---- */
+/* ---- what has changed since it was last looked at ---- */
 
 /* What changes: sets of these. */
 enum {
@@ -36,9 +36,22 @@ enum {
     SL_PLAN_KEPT = 1 << 3,
     SL_PLAN_RUN = 1 << 4, /* a run may do something */
 };
-void sl_plan_touch(struct sl_planner *planner, unsigned what);
+static inline void sl_plan_touch(struct sl_planner *planner, unsigned what)
+{
+    struct sl_plan_seq *seq = &planner->seq;
+    seq->room += (what & SL_PLAN_ROOM) != 0;
+    seq->nodes += (what & SL_PLAN_NODES) != 0;
+    seq->kinds += (what & SL_PLAN_KINDS) != 0;
+    seq->kept += (what & SL_PLAN_KEPT) != 0;
+    seq->run = seq->run || (what & SL_PLAN_RUN) != 0;
+}
 /* May a run do something? From now on only what changes later counts. */
-bool sl_plan_untouch(struct sl_planner *planner);
+static inline bool sl_plan_untouch(struct sl_planner *planner)
+{
+    bool touched = planner->seq.run;
+    planner->seq.run = false;
+    return touched;
+}
 
 /* ---- sort.c ---- */
 
