@@ -22,13 +22,9 @@ const char *sl_outcome_name(enum sl_outcome outcome)
 const char *sl_limit_name(enum sl_limit limit)
 {
     static const char *const names[SL_LIMIT_COUNT] = {
-        [SL_LIMIT_BODY] = "body_bytes",         [SL_LIMIT_REPLY] = "reply_bytes",
-        [SL_LIMIT_HEADER_TIME] = "header_time", [SL_LIMIT_TIME] = "body_time",
-        [SL_LIMIT_REPLY_TIME] = "reply_time",   [SL_LIMIT_CONNECTIONS] = "connections",
-        [SL_LIMIT_BUFFERED] = "buffered_bytes", [SL_LIMIT_NAMES] = "node_names",
-        [SL_LIMIT_DECODE] = "decode",           [SL_LIMIT_RESERVATIONS] = "reservations",
-        [SL_LIMIT_OBJECTS] = "objects",         [SL_LIMIT_SERIES] = "metric_resources",
-        [SL_LIMIT_ESTIMATES] = "estimates",
+#define LIMIT(limit, name) [SL_LIMIT_##limit] = #name,
+        SL_LIMITS(LIMIT)
+#undef LIMIT
     };
     return names[limit];
 }

@@ -30,22 +30,27 @@ enum sl_outcome {
     SL_OUTCOME_COUNT,
 };
 
-/* Ceilings that can bite: the label "limit". */
+/* Ceilings that can bite: LIMIT(enumerator, value of the label "limit"). */
+#define SL_LIMITS(LIMIT)                                                                           \
+    LIMIT(BODY, body_bytes)         /* server.maxBodyBytes */                                      \
+    LIMIT(REPLY, reply_bytes)       /* server.maxReplyBytes */                                     \
+    LIMIT(HEADER_TIME, header_time) /* headers that took too long to arrive */                     \
+    LIMIT(TIME, body_time)          /* a body that took too long to arrive */                      \
+    LIMIT(REPLY_TIME, reply_time)   /* a reply that took its client too long to read */            \
+    LIMIT(CONNECTIONS, connections) /* server.maxConnections, and the other listeners' maxima */   \
+    LIMIT(BUFFERED, buffered_bytes) /* server.maxBufferedBytes */                                  \
+    LIMIT(NAMES, node_names)        /* extender.maxNodeNames */                                    \
+    LIMIT(DECODE, decode)           /* nesting and length of strings */                            \
+    LIMIT(RESERVATIONS, reservations)                                                              \
+    LIMIT(OBJECTS, objects)         /* cluster.maxNodes and cluster.maxPods */                     \
+    LIMIT(SERIES, metric_resources) /* resources in sliced_pool_capacity_units */                  \
+    LIMIT(ESTIMATES, estimates)     /* waiting questions, of one user and of all */
+
 enum sl_limit {
-    SL_LIMIT_BODY,        /* server.maxBodyBytes */
-    SL_LIMIT_REPLY,       /* server.maxReplyBytes */
-    SL_LIMIT_HEADER_TIME, /* headers that took too long to arrive */
-    SL_LIMIT_TIME,        /* a body that took too long to arrive */
-    SL_LIMIT_REPLY_TIME,  /* a reply that took its client too long to read */
-    SL_LIMIT_CONNECTIONS, /* server.maxConnections, and the other listeners' maxima */
-    SL_LIMIT_BUFFERED,    /* server.maxBufferedBytes */
-    SL_LIMIT_NAMES,       /* extender.maxNodeNames */
-    SL_LIMIT_DECODE,      /* nesting and length of strings */
-    SL_LIMIT_RESERVATIONS,
-    SL_LIMIT_OBJECTS,   /* cluster.maxNodes and cluster.maxPods */
-    SL_LIMIT_SERIES,    /* resources in sliced_pool_capacity_units */
-    SL_LIMIT_ESTIMATES, /* questions for estimates that wait, of one user and of all */
-    SL_LIMIT_COUNT,
+#define LIMIT(limit, name) SL_LIMIT_##limit,
+    SL_LIMITS(LIMIT)
+#undef LIMIT
+        SL_LIMIT_COUNT,
 };
 
 enum {
