@@ -6,27 +6,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* KIND(enumerator, name in API, metrics and configuration, 1 where its asks have weights of their
- * own by default (src/config/keys.c) else 0, row) */
+/* KIND(enumerator, name in API, metrics and configuration, what its units are, 1 where its asks
+ * have weights of their own by default (sliced/score.h) else 0, row) */
 #define SL_KINDS(KIND)                                                                             \
     /* a GPU of its own; on a MIG single node nvidia.com/gpu is an instance */                     \
-    KIND(WHOLE, whole, 1, .rank = 1, .whole = true, .cut = true)                                   \
+    KIND(WHOLE, whole, "whole GPUs", 1, .rank = 1, .whole = true, .cut = true)                     \
     /* an instance of a profile */                                                                 \
-    KIND(MIG, mig, 0, .rank = 3, .instance = true, .cut = true)                                    \
+    KIND(MIG, mig, "MIG instances", 0, .rank = 3, .instance = true, .cut = true)                   \
     /* a time-sliced or MPS replica of a GPU or of an instance, or nos' slice of a GPU's memory */ \
-    KIND(REPLICA, replica, 0, .rank = 2, .replica = true, .shares = true)                          \
+    KIND(REPLICA, replica, "replicas (time-slicing, MPS)", 0, .rank = 2, .replica = true,          \
+         .shares = true)                                                                           \
     /* a share of one GPU's memory (aliyun.com/gpu-mem) */                                         \
-    KIND(MEMORY, memory, 1, .rank = 0, .memory = true, .shares = true)
+    KIND(MEMORY, memory, "shares of a GPU's memory", 1, .rank = 0, .memory = true, .shares = true)
 
 enum sl_kind {
-#define KIND(kind, name, own, ...) SL_KIND_##kind,
+#define KIND(kind, name, ...) SL_KIND_##kind,
     SL_KINDS(KIND)
 #undef KIND
 };
 
 /* SL_KIND_COUNT is none, and so no case of a switch. */
 enum {
-#define KIND(kind, name, own, ...) SL_KIND_NUMBER_##kind,
+#define KIND(kind, name, ...) SL_KIND_NUMBER_##kind,
     SL_KINDS(KIND)
 #undef KIND
         SL_KIND_COUNT,

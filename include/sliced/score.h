@@ -5,18 +5,32 @@
 #include "sliced/demand.h"
 #include "sliced/fit.h"
 
+/* TERM(enumerator, name in the configuration and in explanations, its built-in weight, and that for
+ * a kind whose asks have weights of their own, what the weight is of, what SL_TERMS was given) */
+#define SL_TERMS(TERM, ...)                                                                        \
+    /* 100 when nothing is lost of the MIG profiles in demand and of whole GPUs */                 \
+    TERM(AVAILABILITY, availability, 100, 0,                                                       \
+         "Weight of what a placement leaves of the MIG profiles in demand.", __VA_ARGS__)          \
+    /* how full the node is after the placement */                                                 \
+    TERM(PACKING, packing, 50, 10, "Weight of filling nodes that are already in use.",             \
+         __VA_ARGS__)                                                                              \
+    TERM(SPREADING, spreading, 0, 0, "Weight of using the emptiest nodes.", __VA_ARGS__)           \
+    /* above 50 when that grows */                                                                 \
+    TERM(FRAGMENTATION, fragmentation, 0, 100,                                                     \
+         "Weight of leaving idle GPUs in shapes that typical asks can use.", __VA_ARGS__)          \
+    /* likewise */                                                                                 \
+    TERM(WHOLE, whole, 0, 30,                                                                      \
+         "Weight of keeping whole GPUs together for asks that want several at once.", __VA_ARGS__) \
+    /* left out of the total where it is not known */                                              \
+    TERM(CONTENTION, contention, 50, 20,                                                           \
+         "Weight of what a shared GPU's pods leave of its time, where telemetry measures it.",     \
+         __VA_ARGS__)
+
 enum sl_term {
-    SL_TERM_AVAILABILITY,  /* how much of the MIG profiles in demand and of whole GPUs stays
-                              available: 100 when nothing is lost */
-    SL_TERM_PACKING,       /* how full the node is after the placement: fills nodes up */
-    SL_TERM_SPREADING,     /* how empty the node stays: spreads work over nodes */
-    SL_TERM_FRAGMENTATION, /* how much of the node's idle GPUs typical asks will be able to use:
-                              above 50 when that grows */
-    SL_TERM_WHOLE,         /* how many whole GPUs stay together for asks of several at once: above
-                              50 when that grows */
-    SL_TERM_CONTENTION, /* how much of the time of a shared GPU its neighbours leave, as measured;
-                           left out of the total where that is not known */
-    SL_TERM_COUNT,
+#define TERM(term, ...) SL_TERM_##term,
+    SL_TERMS(TERM, )
+#undef TERM
+        SL_TERM_COUNT,
 };
 
 /* "availability", "packing", ...: names in the configuration and in explanations. */

@@ -78,7 +78,7 @@ void sl_key_set_default(const struct sl_key *key, void *base)
 void sl_config_defaults(struct sl_config *config)
 {
     memset(config, 0, sizeof(*config));
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         sl_key_set_default(&sl_keys[i], config);
     }
 }
@@ -88,7 +88,7 @@ size_t sl_config_keep(const struct sl_config *running, struct sl_config *fresh, 
 {
     size_t kept = 0;
     size_t len = 0;
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         const struct sl_key *key = &sl_keys[i];
         if (!key->restart || sl_key_equal(key, running, fresh)) {
             continue;

@@ -31,20 +31,15 @@ static const char *const SHARING[] = {[SL_SHARING_ASKS] = "asks",
                                       [SL_SHARING_CBP_PP] = "cbp-pp",
                                       [SL_SHARING_PEAKS] = "peaks",
                                       NULL};
-#define KIND_WEIGHT(name, kind, which, term, value)                                                \
-    {                                                                                              \
-        "score.byKind." name "." which, SL_KEY_INTEGER, AT(score.by_kind[kind][term]),             \
-            .min = 0, .max = 1000, .number = (value),                                              \
-            .help = "Weight of " which " for these asks."                                          \
-    }
-#define KIND_WEIGHTS(kind, name, own, ...)                                                         \
-    KIND_WEIGHT(#name, SL_KIND_##kind, "availability", SL_TERM_AVAILABILITY, 0),                   \
-        KIND_WEIGHT(#name, SL_KIND_##kind, "packing", SL_TERM_PACKING, (own) ? 10 : 0),            \
-        KIND_WEIGHT(#name, SL_KIND_##kind, "spreading", SL_TERM_SPREADING, 0),                     \
-        KIND_WEIGHT(#name, SL_KIND_##kind, "fragmentation", SL_TERM_FRAGMENTATION,                 \
-                    (own) ? 100 : 0),                                                              \
-        KIND_WEIGHT(#name, SL_KIND_##kind, "whole", SL_TERM_WHOLE, (own) ? 30 : 0),                \
-        KIND_WEIGHT(#name, SL_KIND_##kind, "contention", SL_TERM_CONTENTION, (own) ? 20 : 0),
+#define WEIGHT_KEY(path, member, value, text)                                                      \
+    {path, SL_KEY_INTEGER, AT(member), .min = 0, .max = 1000, .number = (value), .help = (text)},
+#define WEIGHT(term, word, value, own, text, ...)                                                  \
+    WEIGHT_KEY("score.weights." #word, score.weight[SL_TERM_##term], value, text)
+#define KIND_WEIGHT(term, word, value, own, text, kind, name, has_own)                             \
+    WEIGHT_KEY("score.byKind." #name "." #word, score.by_kind[SL_KIND_##kind][SL_TERM_##term],     \
+               (has_own) ? (own) : 0, "Weight of " #word " for these asks.")
+#define KIND_WEIGHTS(kind, name, units, own, ...) SL_TERMS(KIND_WEIGHT, kind, name, own)
+#define KIND_SECTION(kind, name, units, ...)      {"score.byKind." #name, "Asks for " units "."},
 
 const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"", "The configuration of sliced."},
@@ -81,14 +76,10 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
      "Other weights for asks of a kind; a kind whose weights are all 0 has those of "
      "score.weights. An ask of several kinds counts as the one that comes first "
      "in: memory, whole, replica, mig."},
-    {"score.byKind.whole", "Asks for whole GPUs."},
-    {"score.byKind.mig", "Asks for MIG instances."},
-    {"score.byKind.replica", "Asks for replicas (time-slicing, MPS)."},
-    {"score.byKind.memory", "Asks for shares of a GPU's memory."},
-    {"log", "Log lines, on standard error."},
+    SL_KINDS(KIND_SECTION){"log", "Log lines, on standard error."},
 };
 
-const struct sl_key sl_keys[SL_KEYS] = {
+const struct sl_key sl_keys[] = {
     {"server.listen", SL_KEY_ADDRESS, .restart = true, .text = true, AT(server.listen),
      .string = "127.0.0.1:8888",
      .help = "Address and port that serve the extender's verbs, and on loopback everything else; "
@@ -521,23 +512,7 @@ const struct sl_key sl_keys[SL_KEYS] = {
      AT(telemetry.power_watts), .string = "DCGM_FI_DEV_POWER_USAGE",
      .help = "Power that a GPU draws, in watts."},
 
-    {"score.weights.availability", SL_KEY_INTEGER, AT(score.weight[SL_TERM_AVAILABILITY]), .min = 0,
-     .max = 1000, .number = 100,
-     .help = "Weight of what a placement leaves of the MIG profiles in demand."},
-    {"score.weights.packing", SL_KEY_INTEGER, AT(score.weight[SL_TERM_PACKING]), .min = 0,
-     .max = 1000, .number = 50, .help = "Weight of filling nodes that are already in use."},
-    {"score.weights.spreading", SL_KEY_INTEGER, AT(score.weight[SL_TERM_SPREADING]), .min = 0,
-     .max = 1000, .number = 0, .help = "Weight of using the emptiest nodes."},
-    {"score.weights.fragmentation", SL_KEY_INTEGER, AT(score.weight[SL_TERM_FRAGMENTATION]),
-     .min = 0, .max = 1000, .number = 0,
-     .help = "Weight of leaving idle GPUs in shapes that typical asks can use."},
-    {"score.weights.whole", SL_KEY_INTEGER, AT(score.weight[SL_TERM_WHOLE]), .min = 0, .max = 1000,
-     .number = 0,
-     .help = "Weight of keeping whole GPUs together for asks that want several at once."},
-    {"score.weights.contention", SL_KEY_INTEGER, AT(score.weight[SL_TERM_CONTENTION]), .min = 0,
-     .max = 1000, .number = 50,
-     .help = "Weight of what a shared GPU's pods leave of its time, where telemetry measures it."},
-    SL_KINDS(KIND_WEIGHTS)
+    SL_TERMS(WEIGHT, ) SL_KINDS(KIND_WEIGHTS)
 
         {"log.level", SL_KEY_ENUM, AT(log.level), .words = LEVELS, .number = SL_LOG_INFO,
          .help = "Least important level that is written."},
@@ -546,3 +521,6 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"log.pod", SL_KEY_WORD, .text = true, AT(log.pod), .string = "",
      .help = "A pod, as `namespace/name`, whose lines are all written, whatever their level."},
 };
+
+const size_t sl_n_keys = sizeof(sl_keys) / sizeof(sl_keys[0]);
+_Static_assert(sizeof(sl_keys) / sizeof(sl_keys[0]) <= SL_KEYS_MAX, "more keys than numbers");

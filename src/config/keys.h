@@ -61,14 +61,15 @@ struct sl_key_list {
 };
 
 enum {
-    SL_KEYS = 135 + SL_KIND_COUNT * SL_TERM_COUNT,
-    SL_KEY_SECTIONS = 25,
+    SL_KEYS_MAX = 256,
+    SL_KEY_SECTIONS = 21 + SL_KIND_COUNT,
     SL_KEY_LISTS = 7,
     SL_KEY_FIELDS_MAX = 5,
 };
 
 /* Keys of one section stand together; a section's keys follow those of its parent. */
-extern const struct sl_key sl_keys[SL_KEYS];
+extern const struct sl_key sl_keys[];
+extern const size_t sl_n_keys; /* at most SL_KEYS_MAX */
 extern const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS];
 extern const struct sl_key_list sl_key_lists[SL_KEY_LISTS];
 

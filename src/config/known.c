@@ -17,10 +17,11 @@ struct sl_known sl_known_at(size_t i)
         return (struct sl_known){SL_KNOWN_SECTION, .path = sl_key_sections[i].path};
     }
     i -= SL_KEY_SECTIONS;
-    if (i < SL_KEYS) {
-        return (struct sl_known){SL_KNOWN_KEY, sl_keys[i].path, .key = &sl_keys[i]};
+    if (i < SL_KEYS_MAX) {
+        return i < sl_n_keys ? (struct sl_known){SL_KNOWN_KEY, sl_keys[i].path, .key = &sl_keys[i]}
+                             : (struct sl_known){SL_KNOWN_KEY, .path = ""};
     }
-    i -= SL_KEYS;
+    i -= SL_KEYS_MAX;
     if (i < SL_KEY_LISTS) {
         return (struct sl_known){SL_KNOWN_LIST, sl_key_lists[i].path, .list = &sl_key_lists[i]};
     }

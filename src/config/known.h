@@ -22,7 +22,8 @@ struct sl_known {
 
 enum { SL_KNOWN_HEADERS = 2 };
 enum {
-    SL_KNOWN = SL_KNOWN_HEADERS + SL_KEY_SECTIONS + SL_KEYS + SL_KEY_LISTS * (1 + SL_KEY_FIELDS_MAX)
+    SL_KNOWN =
+        SL_KNOWN_HEADERS + SL_KEY_SECTIONS + SL_KEYS_MAX + SL_KEY_LISTS * (1 + SL_KEY_FIELDS_MAX)
 };
 
 /* The path of that number, below SL_KNOWN. The headers come first. */

@@ -112,7 +112,7 @@ void sl_config_print(const struct sl_config *config, struct sl_buf *out)
     for (size_t s = 1; s < SL_KEY_SECTIONS; s++) {
         const char *path = sl_key_sections[s].path;
         print_section(&sl_key_sections[s], out);
-        for (size_t i = 0; i < SL_KEYS; i++) {
+        for (size_t i = 0; i < sl_n_keys; i++) {
             size_t len = sl_key_parent_len(sl_keys[i].path);
             if (len == strlen(path) && memcmp(sl_keys[i].path, path, len) == 0) {
                 print_key(&sl_keys[i], config, out);
@@ -193,7 +193,7 @@ void sl_config_reference(struct sl_buf *out)
         "written as\nin Go: `500ms`, `5s`, `1m30s`.\n\n"
         "| key | type | default | range | change | meaning |\n"
         "|---|---|---|---|---|---|\n");
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         print_row(&sl_keys[i], &defaults, out);
     }
     for (size_t i = 0; i < SL_KEY_LISTS; i++) {

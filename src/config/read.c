@@ -448,7 +448,7 @@ static int check_verb(const struct reader *r, const struct sl_key *key, struct s
 {
     const char *verb = sl_key_text(key, &r->config);
     struct place place = place_of_path(r, key->path);
-    for (size_t k = 0; k < SL_KEYS; k++) {
+    for (size_t k = 0; k < sl_n_keys; k++) {
         if (sl_keys[k].type == SL_KEY_VERB && is_later(place, place_of_path(r, sl_keys[k].path)) &&
             strcmp(verb, sl_key_text(&sl_keys[k], &r->config)) == 0) {
             return refuse(err, SL_ERR_FIELD, place, key->path,
@@ -481,7 +481,7 @@ static int check_all(const struct reader *r, struct sl_error *err)
                           header.value);
         }
     }
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         if (sl_keys[i].type == SL_KEY_VERB && check_verb(r, &sl_keys[i], err) != 0) {
             return -1;
         }

@@ -130,7 +130,7 @@ static void schema_section(const struct sl_key_section *section, struct sl_write
 {
     sl_write_member_text(w, "description", section->help);
     schema_open(w);
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         if (schema_is_in(sl_keys[i].path, section->path)) {
             schema_key(&sl_keys[i], w);
         }

@@ -5,7 +5,7 @@
 enum { RESOURCE_NAME_MAX = 63 };
 
 const struct sl_kind_row sl_kinds[SL_KIND_COUNT] = {
-#define KIND(kind, word, own, ...) {.name = #word, __VA_ARGS__},
+#define KIND(kind, word, units, own, ...) {.name = #word, __VA_ARGS__},
     SL_KINDS(KIND)
 #undef KIND
 };

@@ -13,9 +13,9 @@ enum { DEVICE = 24000 };
 const char *sl_term_name(enum sl_term term)
 {
     static const char *const names[SL_TERM_COUNT] = {
-        [SL_TERM_AVAILABILITY] = "availability",   [SL_TERM_PACKING] = "packing",
-        [SL_TERM_SPREADING] = "spreading",         [SL_TERM_WHOLE] = "whole",
-        [SL_TERM_FRAGMENTATION] = "fragmentation", [SL_TERM_CONTENTION] = "contention",
+#define TERM(term, name, ...) #name,
+        SL_TERMS(TERM, )
+#undef TERM
     };
     return names[term];
 }

@@ -111,7 +111,7 @@ static void random_config(struct sl_config *config)
 {
     memset(config, 0, sizeof(*config));
     random_lists(config);
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         if (sl_keys[i].text) {
             random_text(&sl_keys[i], i, config);
         } else {
@@ -214,7 +214,7 @@ static void check_round_trip(const struct sl_config *config)
         fail_msg("%u:%u: %s: %s\nin\n%.*s", err.line, err.column, err.field, err.message,
                  (int)out.len, out.data);
     }
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         if (!sl_key_equal(&sl_keys[i], config, &again)) {
             fail_msg("%s differs after\n%.*s", sl_keys[i].path, (int)out.len, out.data);
         }
@@ -248,7 +248,7 @@ TEST_THAT(every_key_has_a_section_a_help_and_a_good_default)
 {
     struct sl_config defaults;
     sl_config_defaults(&defaults);
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         const struct sl_key *key = &sl_keys[i];
         size_t len = sl_key_parent_len(key->path);
         bool section = false;
@@ -294,10 +294,10 @@ TEST_THAT(every_list_has_a_help_and_fields_that_say_whether_they_must_be_there)
 static void set_weight(struct sl_config *config, const char *path)
 {
     size_t i = 0;
-    while (i < SL_KEYS && strcmp(sl_keys[i].path, path) != 0) {
+    while (i < sl_n_keys && strcmp(sl_keys[i].path, path) != 0) {
         i++;
     }
-    assert_true(i < SL_KEYS);
+    assert_true(i < sl_n_keys);
     sl_config_defaults(config);
     sl_key_set_number(&sl_keys[i], config, 77);
 }
@@ -323,7 +323,7 @@ TEST_THAT(every_term_of_the_score_has_its_weights)
 TEST_THAT(only_keys_so_marked_need_a_restart)
 {
     char kept[256];
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         const struct sl_key *key = &sl_keys[i];
         struct sl_config old;
         struct sl_config fresh;
@@ -365,13 +365,13 @@ TEST_THAT(a_reload_of_everything_changes_what_needs_no_restart_and_names_the_res
     size_t expected = 0;
     sl_config_defaults(&running);
     sl_config_defaults(&fresh);
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         set_other(&sl_keys[i], &fresh);
         expected += sl_keys[i].restart;
     }
     other = fresh;
     assert_int_equal(sl_config_keep(&running, &fresh, kept, sizeof(kept)), expected);
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         const struct sl_key *key = &sl_keys[i];
         assert_true(sl_key_equal(key, &fresh, key->restart ? &running : &other));
         assert_true(!key->restart || strstr(kept, key->path) != NULL);
@@ -393,12 +393,12 @@ TEST_THAT(the_schema_names_every_key_and_list_once)
     for (const char *at = out.data; (at = strstr(at, "\"description\":")) != NULL; at++) {
         helps++;
     }
-    size_t wanted = SL_KEYS + SL_KEY_SECTIONS;
+    size_t wanted = sl_n_keys + SL_KEY_SECTIONS;
     for (size_t i = 0; i < SL_KEY_LISTS; i++) {
         wanted += 1U + sl_key_lists[i].n_fields;
     }
     assert_int_equal(helps, wanted);
-    for (size_t i = 0; i < SL_KEYS; i++) {
+    for (size_t i = 0; i < sl_n_keys; i++) {
         char member[128];
         const char *path = sl_keys[i].path;
         (void)snprintf(member, sizeof(member), "\"%s\":{", path + sl_key_parent_len(path) + 1);

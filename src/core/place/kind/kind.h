@@ -154,7 +154,7 @@ struct sl_kind_place {
 
 /* By kind; each in a file of its name. */
 extern const struct sl_kind_place *const sl_kind_places[SL_KIND_COUNT];
-#define KIND(kind, name, own, ...) extern const struct sl_kind_place sl_place_##name;
+#define KIND(kind, name, ...) extern const struct sl_kind_place sl_place_##name;
 SL_KINDS(KIND)
 #undef KIND
 
