@@ -122,7 +122,7 @@ static int play(const struct sl_reproduce_options *options, struct sl_rows *rows
     char nodes[PATH_TEXT];
     sl_openb_init(&all.openb);
     sl_config_defaults(&config);
-    all.weights = config.score;
+    all.weights = config.plan.score;
     int rc = choose_policies(&all, options->policy, err);
     rc = rc < 0
              ? rc

@@ -116,36 +116,21 @@ struct sl_config {
     } events;
     struct {
         bool enabled;
-        bool backfill;
-        bool learn_runtime;
-        bool preemption;
         enum sl_queue_gate gate;
-        enum sl_order_kind order;
         char scheduler[SL_CONFIG_TEXT_MAX];       /* queue.schedulerName; empty: any */
         char daemon_set_user[SL_CONFIG_TEXT_MAX]; /* queue.daemonSetUser */
-        int64_t alpha;                            /* millionths, as in struct sl_order_weights */
-        int64_t beta;
-        int64_t gamma;
         int64_t bound; /* millionths: how much longer than fifo's longest wait */
-        int64_t default_timeout_us;
         int64_t hold_s;
         int64_t max_releases;
         int64_t nominate_from;    /* nodes */
         int64_t max_predecessors; /* of pods with sliced.dev/after */
-        int64_t autoscaler_pods;
         struct {
             bool enabled;
             int64_t per_second;
             int64_t max_pods;
         } condition; /* sliced.dev/Queued on pods */
-        uint8_t n_limits;
-        uint8_t n_headrooms;
-        uint8_t n_overrides;
         uint8_t n_daemon_sets;
         uint8_t n_classes;
-        struct sl_plan_limit limit[SL_PLAN_RULES_MAX];
-        struct sl_plan_headroom headroom[SL_PLAN_RULES_MAX];
-        struct sl_plan_override override[SL_PLAN_RULES_MAX]; /* src/config/lists.c */
         struct sl_queue_trusted daemon_set[SL_PLAN_RULES_MAX];
         struct sl_config_class class[SL_CONFIG_CLASSES_MAX];
     } queue;
@@ -202,7 +187,7 @@ struct sl_config {
         int64_t idle_below; /* millionths */
         enum sl_sharing sharing;
     } telemetry;
-    struct sl_score_config score; /* score.weights.<term>, score.byKind.<kind>.<term> */
+    struct sl_plan_config plan; /* of queue and score, as read: sl_config_plan completes it */
     struct {
         enum sl_log_level level;
         bool json;

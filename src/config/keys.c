@@ -34,10 +34,11 @@ static const char *const SHARING[] = {[SL_SHARING_ASKS] = "asks",
 #define WEIGHT_KEY(path, member, value, text)                                                      \
     {path, SL_KEY_INTEGER, AT(member), .min = 0, .max = 1000, .number = (value), .help = (text)},
 #define WEIGHT(term, word, value, own, text, ...)                                                  \
-    WEIGHT_KEY("score.weights." #word, score.weight[SL_TERM_##term], value, text)
+    WEIGHT_KEY("score.weights." #word, plan.score.weight[SL_TERM_##term], value, text)
 #define KIND_WEIGHT(term, word, value, own, text, kind, name, has_own)                             \
-    WEIGHT_KEY("score.byKind." #name "." #word, score.by_kind[SL_KIND_##kind][SL_TERM_##term],     \
-               (has_own) ? (own) : 0, "Weight of " #word " for these asks.")
+    WEIGHT_KEY("score.byKind." #name "." #word,                                                    \
+               plan.score.by_kind[SL_KIND_##kind][SL_TERM_##term], (has_own) ? (own) : 0,          \
+               "Weight of " #word " for these asks.")
 #define KIND_WEIGHTS(kind, name, units, own, ...) SL_TERMS(KIND_WEIGHT, kind, name, own)
 #define KIND_SECTION(kind, name, units, ...)      {"score.byKind." #name, "Asks for " units "."},
 
@@ -76,7 +77,9 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
      "Other weights for asks of a kind; a kind whose weights are all 0 has those of "
      "score.weights. An ask of several kinds counts as the one that comes first "
      "in: memory, whole, replica, mig."},
-    SL_KINDS(KIND_SECTION){"log", "Log lines, on standard error."},
+    SL_KINDS(KIND_SECTION)
+
+        {"log", "Log lines, on standard error."},
 };
 
 const struct sl_key sl_keys[] = {
@@ -282,20 +285,23 @@ const struct sl_key sl_keys[] = {
      .string = "system:serviceaccount:kube-system:daemon-set-controller",
      .help = "User that creates the pods of DaemonSets; the webhook trusts an owner reference to "
              "a DaemonSet from nobody else."},
-    {"queue.order", SL_KEY_ENUM, AT(queue.order), .words = sl_order_words,
+    {"queue.order", SL_KEY_ENUM, AT(plan.order.kind), .words = sl_order_words,
      .number = SL_ORDER_BOUNDED,
      .help = "The order of waiting pods; docs/policies.md says what each order does."},
-    {"queue.alpha", SL_KEY_DECIMAL, AT(queue.alpha), .min = 0, .max = SL_ORDER_ALPHA_MAX,
-     .number = SL_ORDER_ALPHA_MAX, .help = "Order p: weight of a unit of the pod's priority."},
-    {"queue.beta", SL_KEY_DECIMAL, AT(queue.beta), .min = 0, .max = SL_ORDER_WEIGHT_MAX,
-     .number = SL_ORDER_ONE, .help = "Order p: weight of a second of the pod's timeout."},
-    {"queue.gamma", SL_KEY_DECIMAL, AT(queue.gamma), .min = 0, .max = SL_ORDER_WEIGHT_MAX,
-     .number = SL_ORDER_ONE, .help = "Order p: weight of a second of submission."},
+    {"queue.alpha", SL_KEY_DECIMAL, AT(plan.order.weights.alpha), .min = 0,
+     .max = SL_ORDER_ALPHA_MAX, .number = SL_ORDER_ALPHA_MAX,
+     .help = "Order p: weight of a unit of the pod's priority."},
+    {"queue.beta", SL_KEY_DECIMAL, AT(plan.order.weights.beta), .min = 0,
+     .max = SL_ORDER_WEIGHT_MAX, .number = SL_ORDER_ONE,
+     .help = "Order p: weight of a second of the pod's timeout."},
+    {"queue.gamma", SL_KEY_DECIMAL, AT(plan.order.weights.gamma), .min = 0,
+     .max = SL_ORDER_WEIGHT_MAX, .number = SL_ORDER_ONE,
+     .help = "Order p: weight of a second of submission."},
     {"queue.bound", SL_KEY_DECIMAL, AT(queue.bound), .min = ONE, .max = 100 * ONE,
      .number = 115 * ONE / 100,
      .help = "Order bounded: no pod waits longer than this many times the longest wait under "
              "fifo."},
-    {"queue.defaultTimeout", SL_KEY_DURATION, AT(queue.default_timeout_us), .min = SL_SECOND_US,
+    {"queue.defaultTimeout", SL_KEY_DURATION, AT(plan.default_timeout_us), .min = SL_SECOND_US,
      .max = 365 * SL_DAY_US, .number = 7 * SL_DAY_US,
      .help = "Timeout of pods that state none; long, so that they go behind those that do."},
     {"queue.holdSeconds", SL_KEY_INTEGER, AT(queue.hold_s), .min = 1, .max = 86400, .number = 30,
@@ -315,14 +321,14 @@ const struct sl_key sl_keys[] = {
      .help = "Maximum number of items of sliced.dev/after that pods wait for, and of pods that "
              "selectors match; a pod with further ones does not start before there is room. A "
              "namespace may have three times as many as it leaves for the others."},
-    {"queue.backfill", SL_KEY_BOOLEAN, AT(queue.backfill), .max = 1, .number = 1,
+    {"queue.backfill", SL_KEY_BOOLEAN, AT(plan.backfill), .max = 1, .number = 1,
      .help = "Let pods behind one that has no room yet start when that does not delay it."},
-    {"queue.preemption", SL_KEY_BOOLEAN, AT(queue.preemption), .max = 1, .number = 1,
+    {"queue.preemption", SL_KEY_BOOLEAN, AT(plan.preemption), .max = 1, .number = 1,
      .help = "Release a pod that could start by preempting pods of lower priority."},
-    {"queue.learnRuntime", SL_KEY_BOOLEAN, AT(queue.learn_runtime), .max = 1, .number = 0,
+    {"queue.learnRuntime", SL_KEY_BOOLEAN, AT(plan.learn_runtime), .max = 1, .number = 0,
      .help = "Also say when a pod would start if all pods ran as long as earlier pods of the same "
              "owner did, beside the estimate by timeouts; no decision depends on it."},
-    {"queue.autoscalerPods", SL_KEY_INTEGER, AT(queue.autoscaler_pods), .min = 0, .max = 1000,
+    {"queue.autoscalerPods", SL_KEY_INTEGER, AT(plan.autoscaler_pods), .min = 0, .max = 1000,
      .number = 0,
      .help = "Number of held pods of each resource that are released all the same, to show a "
              "cluster autoscaler that more nodes are wanted."},

@@ -37,24 +37,12 @@ const char *sl_config_class_of(const struct sl_config *config, const char *names
 
 void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out)
 {
-    const struct sl_order_weights weights = {config->queue.alpha, config->queue.beta,
-                                             config->queue.gamma};
-    sl_plan_defaults(out);
-    out->order = (struct sl_order_config){config->queue.order, weights};
+    const struct sl_order_weights weights = config->plan.order.weights;
+    *out = config->plan;
+    sl_promise_defaults(&out->promise);
     out->promise.c_permille = (int32_t)(config->queue.bound / 1000);
-    out->default_timeout_us = config->queue.default_timeout_us;
     out->hold_us = config->queue.hold_s * SL_SECOND_US;
     out->hold_max_us = out->hold_us * HOLD_MAX;
-    out->learn_runtime = config->queue.learn_runtime;
-    out->backfill = config->queue.backfill;
-    out->preemption = config->queue.preemption;
-    out->autoscaler_pods = (int32_t)config->queue.autoscaler_pods;
-    out->n_limits = config->queue.n_limits;
-    out->n_headrooms = config->queue.n_headrooms;
-    out->n_overrides = config->queue.n_overrides;
-    memcpy(out->limit, config->queue.limit, sizeof(out->limit));
-    memcpy(out->headroom, config->queue.headroom, sizeof(out->headroom));
-    memcpy(out->override, config->queue.override, sizeof(out->override));
     for (size_t i = 0; i < out->n_overrides; i++) {
         struct sl_plan_override *one = &out->override[i];
         one->of_priority = one->priority != INT32_MIN;
@@ -62,7 +50,6 @@ void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out)
         one->weights.beta = one->weights.beta < 0 ? weights.beta : one->weights.beta;
         one->weights.gamma = one->weights.gamma < 0 ? weights.gamma : one->weights.gamma;
     }
-    out->score = config->score;
 }
 
 void sl_config_engine(const struct sl_config *config, struct sl_engine_config *out)

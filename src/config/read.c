@@ -296,7 +296,7 @@ static void warn_of_entry(struct reader *r)
         return;
     }
     const struct sl_order_weights *weights =
-        &r->config.queue.override[r->config.queue.n_overrides - 1].weights;
+        &r->config.plan.override[r->config.plan.n_overrides - 1].weights;
     if (weights->alpha < 0 && weights->beta < 0 && weights->gamma < 0) {
         show_path(r, r->list->path, path);
         (void)refuse(add_warning(r), SL_ERR_FIELD, r->entry, path,
@@ -429,10 +429,10 @@ static void warn_of_orders(struct reader *r)
     for (size_t i = 1; path != NULL; i++) {
         size_t at = sl_known_find(path);
         const struct sl_known known = sl_known_at(at);
-        if (r->seen[at].line != 0 && order != r->config.queue.order && is_chosen(r, &known)) {
+        if (r->seen[at].line != 0 && order != r->config.plan.order.kind && is_chosen(r, &known)) {
             (void)refuse(add_warning(r), SL_ERR_FIELD, r->seen[at], path,
                          "has no effect: it is of the order %s, and queue.order is %s",
-                         sl_order_name(order), sl_order_name(r->config.queue.order));
+                         sl_order_name(order), sl_order_name(r->config.plan.order.kind));
         }
         path = sl_keys_of_order(i, &order);
     }

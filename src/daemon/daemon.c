@@ -437,7 +437,7 @@ static void daemon_tick(struct daemon *daemon, bool hup)
     daemon_expire(daemon);
     if (daemon->cluster != NULL) {
         int64_t age_us = live->config.cluster.reservation_us;
-        sl_cluster_tick(daemon->cluster, &live->config.score);
+        sl_cluster_tick(daemon->cluster, &live->config.plan.score);
         sl_binds_resolve(&daemon->app->binds, now_ns / 1000,
                          age_us < post_max_us ? post_max_us : age_us);
     }

@@ -46,7 +46,7 @@ static int make_access(struct sl_telemetry *telemetry, const struct sl_config *c
 void sl_telemetry_configure(struct sl_telemetry *telemetry, const struct sl_config *config)
 {
     const struct sl_ask share = {.n = 1, .item = {{.kind = SL_KIND_MEMORY}}};
-    const int32_t *weight = sl_score_weights(&config->score, &share);
+    const int32_t *weight = sl_score_weights(&config->plan.score, &share);
     (void)pthread_mutex_lock(&telemetry->lock);
     telemetry->apart = weight[SL_TERM_CONTENTION] != 0;
     (void)pthread_mutex_unlock(&telemetry->lock);

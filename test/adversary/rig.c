@@ -268,7 +268,7 @@ void rig_tick(struct rig *rig)
     int64_t age_us = live->config.cluster.reservation_us;
     sl_app_end_slow(rig->app);
     (void)sl_store_expire(rig->store, sl_clock_real_us());
-    sl_cluster_tick(rig->cluster, &live->config.score);
+    sl_cluster_tick(rig->cluster, &live->config.plan.score);
     sl_binds_resolve(&rig->app->binds, sl_clock_monotonic_ns() / 1000,
                      age_us < post_max_us ? post_max_us : age_us);
     sl_live_release(live);

@@ -167,7 +167,7 @@ static double measure(const struct cluster *cluster, const struct sl_ask *ask,
     for (unsigned r = 0; r < rounds; r++) {
         struct sl_scorer scorer;
         double start = cpu_us();
-        sl_scorer_init(&scorer, ask, demand, &config.score);
+        sl_scorer_init(&scorer, ask, demand, &config.plan.score);
         for (size_t i = 0; i < cluster->n; i++) {
             struct sl_score score;
             (void)sl_scorer_score(&scorer, cluster->view[i], &score);

@@ -371,7 +371,7 @@ static size_t score_all(const struct sl_snapshot *snapshot, const struct sl_ask 
     struct sl_scorer scorer;
     size_t n = 0;
     sl_config_defaults(&config);
-    sl_scorer_init(&scorer, ask, &snapshot->demand, &config.score);
+    sl_scorer_init(&scorer, ask, &snapshot->demand, &config.plan.score);
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
         struct sl_score score;
         n += sl_scorer_score(&scorer, snapshot->view[i], &score);

@@ -61,7 +61,7 @@ static bool reason_explain(struct sl_queue_worker *worker, const struct sl_pod *
     }
     size_t cost = sl_explain_cost(worker->snapshot, pod);
     worker->explains_left -= cost < worker->explains_left ? cost : worker->explains_left;
-    if (sl_explain_init(&found, worker->snapshot, pod, &worker->config.score, NULL) < 0) {
+    if (sl_explain_init(&found, worker->snapshot, pod, &worker->config.plan.score, NULL) < 0) {
         return false;
     }
     sl_explain_why(&found, out, size);

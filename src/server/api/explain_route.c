@@ -220,7 +220,7 @@ static void write_json(struct sl_request *request, const struct sl_explain *expl
     if (shown > 0) {
         sl_write_key(&w, "summary");
         sl_fields_item(&w, sl_model_explain, SL_SEEN_ALONE, explain);
-        write_weights(&w, sl_score_weights(&request->live->config.score, &explain->ask));
+        write_weights(&w, sl_score_weights(&request->live->config.plan.score, &explain->ask));
         sl_write_member_i64(&w, "omitted", (int64_t)(explain->n - shown));
         sl_write_member_array(&w, "nodes");
         for (size_t i = 0; i < shown; i++) {
@@ -292,7 +292,7 @@ static void write_rows_table(struct sl_request *request, const struct sl_explain
                                        "WIRE", "DEVICE/START", "DETAIL"};
     struct sl_grid table;
     sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
-    const int32_t *weight = sl_score_weights(&request->live->config.score, &explain->ask);
+    const int32_t *weight = sl_score_weights(&request->live->config.plan.score, &explain->ask);
     for (size_t i = 0; i < shown; i++) {
         add_row(&table, explain, &explain->row[i], weight);
     }
@@ -404,7 +404,7 @@ void sl_api_explain(struct sl_request *request)
         return;
     }
     struct sl_queue_list queue = {.n = 0};
-    if (sl_explain_init(&explain, sl_app_snapshot(request), pod, &request->live->config.score,
+    if (sl_explain_init(&explain, sl_app_snapshot(request), pod, &request->live->config.plan.score,
                         &request->err) < 0) {
         (void)sl_request_fail_err(request);
     } else {

@@ -74,7 +74,7 @@ static void write_json(struct sl_request *request, struct selection *selection)
     sl_write_object(&w);
     sl_write_key(&w, "at");
     sl_api_time(&w, selection->list.now_us);
-    sl_write_member_text(&w, "order", sl_order_name(request->live->config.queue.order));
+    sl_write_member_text(&w, "order", sl_order_name(request->live->config.plan.order.kind));
     sl_write_member_i64(&w, "total", (int64_t)selection->list.total);
     sl_write_member_array(&w, "items");
     for (; row != NULL; row = selection_next(selection)) {

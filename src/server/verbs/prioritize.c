@@ -43,7 +43,7 @@ static void score_candidates(struct sl_request *request, const struct sl_ask *as
 {
     const struct sl_candidates *c = &request->workspace->candidates;
     struct sl_scorer scorer;
-    sl_scorer_init(&scorer, ask, &request->snapshot->demand, &request->live->config.score);
+    sl_scorer_init(&scorer, ask, &request->snapshot->demand, &request->live->config.plan.score);
     for (size_t i = 0; i < c->n; i++) {
         struct sl_score score;
         if (c->place[i] != SL_NODE_NONE &&

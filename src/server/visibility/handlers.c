@@ -64,7 +64,7 @@ static void write_one(struct sl_request *request, struct sl_vis_cache *cache,
     struct sl_writer w = {.buf = &request->reply};
     for (size_t i = 0; i < cache->look.n; i++) {
         if (sl_vis_query_matches(query, cache->kind, &cache->look, &cache->look.row[i])) {
-            cache->look.detail = &request->live->config.score;
+            cache->look.detail = &request->live->config.plan.score;
             sl_vis_write_as(&w, cache, query, &cache->look.row[i], true);
             cache->look.detail = NULL;
             sl_buf_putc(&request->reply, '\n');

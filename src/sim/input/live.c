@@ -142,7 +142,7 @@ static int add_jobs(struct live *live, struct sl_error *err)
     for (size_t i = 0; i < live->n; i++) {
         const struct sl_pod *pod = live->jobs->pod[i];
         int64_t timeout_us =
-            pod->timeout_s > 0 ? pod->timeout_s * SL_SECOND_US : config.queue.default_timeout_us;
+            pod->timeout_s > 0 ? pod->timeout_s * SL_SECOND_US : config.plan.default_timeout_us;
         const struct sl_trace_job job = {
             .name = sl_str_of(pod->name),
             .namespace = sl_str_of(pod->namespace),

@@ -7,14 +7,14 @@ TEST_THAT(the_queue_s_keys_are_those_of_the_plan)
     struct sl_config config;
     struct sl_plan_config plan;
     sl_config_defaults(&config);
-    config.queue.order = SL_ORDER_HRRN;
+    config.plan.order.kind = SL_ORDER_HRRN;
     config.queue.bound = 1300000;
     config.queue.hold_s = 30;
-    config.queue.default_timeout_us = 7000000;
-    config.queue.backfill = false;
-    config.queue.learn_runtime = true;
-    config.queue.preemption = false;
-    config.queue.autoscaler_pods = 3;
+    config.plan.default_timeout_us = 7000000;
+    config.plan.backfill = false;
+    config.plan.learn_runtime = true;
+    config.plan.preemption = false;
+    config.plan.autoscaler_pods = 3;
     sl_config_plan(&config, &plan);
     assert_int_equal(plan.order.kind, SL_ORDER_HRRN);
     assert_int_equal(plan.promise.c_permille, 1300);
@@ -32,13 +32,13 @@ TEST_THAT(weights_that_an_override_leaves_open_are_those_of_the_order)
     struct sl_config config;
     struct sl_plan_config plan;
     sl_config_defaults(&config);
-    config.queue.alpha = 5;
-    config.queue.beta = 6;
-    config.queue.gamma = 7;
-    config.queue.n_overrides = 2;
-    config.queue.override[0] =
+    config.plan.order.weights.alpha = 5;
+    config.plan.order.weights.beta = 6;
+    config.plan.order.weights.gamma = 7;
+    config.plan.n_overrides = 2;
+    config.plan.override[0] =
         (struct sl_plan_override){.namespace = "a", .priority = INT32_MIN, .weights = {-1, 60, -1}};
-    config.queue.override[1] = (struct sl_plan_override){.priority = 100, .weights = {-1, -1, 70}};
+    config.plan.override[1] = (struct sl_plan_override){.priority = 100, .weights = {-1, -1, 70}};
     sl_config_plan(&config, &plan);
     assert_int_equal(plan.n_overrides, 2);
     assert_false(plan.override[0].of_priority);

@@ -310,12 +310,12 @@ TEST_THAT(every_term_of_the_score_has_its_weights)
         struct sl_config config;
         (void)snprintf(path, sizeof(path), "score.weights.%s", term);
         set_weight(&config, path);
-        assert_int_equal(config.score.weight[t], 77);
+        assert_int_equal(config.plan.score.weight[t], 77);
         for (int k = 0; k < SL_KIND_COUNT; k++) {
             (void)snprintf(path, sizeof(path), "score.byKind.%s.%s", sl_kind_name((enum sl_kind)k),
                            term);
             set_weight(&config, path);
-            assert_int_equal(config.score.by_kind[k][t], 77);
+            assert_int_equal(config.plan.score.by_kind[k][t], 77);
         }
     }
 }

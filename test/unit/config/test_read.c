@@ -45,9 +45,9 @@ TEST_THAT(a_file_with_nothing_but_its_kind_gives_the_defaults)
     assert_int_equal(c.cluster.max_manifest_bytes, 1 << 30);
     assert_int_equal(c.decode.max_depth, 64);
     assert_int_equal(c.decode.max_string, 1 << 20);
-    assert_int_equal(c.score.weight[SL_TERM_AVAILABILITY], 100);
-    assert_int_equal(c.score.weight[SL_TERM_PACKING], 50);
-    assert_int_equal(c.score.weight[SL_TERM_SPREADING], 0);
+    assert_int_equal(c.plan.score.weight[SL_TERM_AVAILABILITY], 100);
+    assert_int_equal(c.plan.score.weight[SL_TERM_PACKING], 50);
+    assert_int_equal(c.plan.score.weight[SL_TERM_SPREADING], 0);
     assert_int_equal(c.log.level, SL_LOG_INFO);
     assert_false(c.log.json);
 }
@@ -77,9 +77,9 @@ TEST_THAT(every_kind_of_value_is_read)
     assert_string_equal(c.extender.prefix, "/a/b");
     assert_string_equal(c.extender.filter, "pick");
     assert_string_equal(c.extender.bind, "bind");
-    assert_int_equal(c.score.weight[SL_TERM_AVAILABILITY], 100);
-    assert_int_equal(c.score.weight[SL_TERM_PACKING], 0);
-    assert_int_equal(c.score.weight[SL_TERM_SPREADING], 1000);
+    assert_int_equal(c.plan.score.weight[SL_TERM_AVAILABILITY], 100);
+    assert_int_equal(c.plan.score.weight[SL_TERM_PACKING], 0);
+    assert_int_equal(c.plan.score.weight[SL_TERM_SPREADING], 1000);
     assert_int_equal(c.log.level, SL_LOG_DEBUG);
     assert_true(c.log.json);
 }
@@ -232,38 +232,38 @@ TEST_THAT(lists_of_maps_are_read)
              "  maxReleases: 9\n  nominateFrom: 0\n");
     assert_true(c.queue.enabled);
     assert_int_equal(c.queue.gate, SL_QUEUE_GATE_WEBHOOK);
-    assert_int_equal(c.queue.order, SL_ORDER_P);
-    assert_int_equal(c.queue.alpha, 250000);
-    assert_int_equal(c.queue.beta, 1000000);
-    assert_int_equal(c.queue.gamma, 2000000);
+    assert_int_equal(c.plan.order.kind, SL_ORDER_P);
+    assert_int_equal(c.plan.order.weights.alpha, 250000);
+    assert_int_equal(c.plan.order.weights.beta, 1000000);
+    assert_int_equal(c.plan.order.weights.gamma, 2000000);
     assert_int_equal(c.queue.bound, 1500000);
     assert_int_equal(c.queue.hold_s, 5);
     assert_int_equal(c.queue.max_releases, 9);
     assert_int_equal(c.queue.nominate_from, 0);
-    assert_int_equal(c.queue.n_limits, 2);
-    assert_string_equal(c.queue.limit[0].resource, "");
-    assert_int_equal(c.queue.limit[0].max_timeout_us, 48 * INT64_C(3600000000));
-    assert_string_equal(c.queue.limit[1].resource, "nvidia.com/gpu");
-    assert_int_equal(c.queue.n_headrooms, 1);
-    assert_int_equal(c.queue.headroom[0].units, 2);
-    assert_int_equal(c.queue.n_overrides, 2);
-    assert_string_equal(c.queue.override[0].namespace, "batch");
-    assert_int_equal(c.queue.override[0].priority, INT32_MIN);
-    assert_int_equal(c.queue.override[0].weights.alpha, -1);
-    assert_int_equal(c.queue.override[0].weights.beta, 500000);
-    assert_string_equal(c.queue.override[1].namespace, "");
-    assert_int_equal(c.queue.override[1].priority, -7);
-    assert_int_equal(c.queue.override[1].weights.gamma, 0);
+    assert_int_equal(c.plan.n_limits, 2);
+    assert_string_equal(c.plan.limit[0].resource, "");
+    assert_int_equal(c.plan.limit[0].max_timeout_us, 48 * INT64_C(3600000000));
+    assert_string_equal(c.plan.limit[1].resource, "nvidia.com/gpu");
+    assert_int_equal(c.plan.n_headrooms, 1);
+    assert_int_equal(c.plan.headroom[0].units, 2);
+    assert_int_equal(c.plan.n_overrides, 2);
+    assert_string_equal(c.plan.override[0].namespace, "batch");
+    assert_int_equal(c.plan.override[0].priority, INT32_MIN);
+    assert_int_equal(c.plan.override[0].weights.alpha, -1);
+    assert_int_equal(c.plan.override[0].weights.beta, 500000);
+    assert_string_equal(c.plan.override[1].namespace, "");
+    assert_int_equal(c.plan.override[1].priority, -7);
+    assert_int_equal(c.plan.override[1].weights.gamma, 0);
 }
 
 TEST_THAT(the_queue_is_off_unless_it_is_asked_for)
 {
     struct sl_config c = parsed(HEAD "queue:\n  limits:\n  headroom: []\n");
     assert_false(c.queue.enabled);
-    assert_int_equal(c.queue.order, SL_ORDER_BOUNDED);
+    assert_int_equal(c.plan.order.kind, SL_ORDER_BOUNDED);
     assert_int_equal(c.queue.bound, 1150000);
-    assert_int_equal(c.queue.n_limits, 0);
-    assert_int_equal(c.queue.n_headrooms, 0);
+    assert_int_equal(c.plan.n_limits, 0);
+    assert_int_equal(c.plan.n_headrooms, 0);
 }
 
 TEST_THAT(an_error_in_a_list_is_told_with_the_entry)
@@ -592,6 +592,6 @@ TEST_THAT(more_warnings_than_there_is_room_for_are_left_out)
     struct sl_config config;
     struct sl_config_warnings warnings;
     assert_int_equal(sl_config_parse("f", text, strlen(text), &config, &warnings, NULL), 0);
-    assert_int_equal(config.queue.n_overrides, 10);
+    assert_int_equal(config.plan.n_overrides, 10);
     assert_int_equal(warnings.n, SL_CONFIG_WARNINGS_MAX);
 }

@@ -134,7 +134,7 @@ static inline void rig_begin(struct queue_rig *rig)
     sl_log_configure(SL_LOG_ERROR, false);
     sl_config_defaults(&rig->config);
     rig->config.queue.enabled = true;
-    rig->config.queue.order = SL_ORDER_FIFO;
+    rig->config.plan.order.kind = SL_ORDER_FIFO;
     rig->config.queue.nominate_from = 0; /* what is released shows where */
     rig->store = sl_store_new(&limits, NULL);
     assert_non_null(rig->store);

@@ -131,7 +131,7 @@ TEST_THAT(what_the_order_bounded_promises_does_not_grow_by_it)
     struct sl_queue_list list;
     memset(&clocked, 0, sizeof(clocked));
     rig_begin(rig);
-    rig->config.queue.order = SL_ORDER_BOUNDED;
+    rig->config.plan.order.kind = SL_ORDER_BOUNDED;
     rig_node(rig, "n1", 2);
     rig_start(rig);
     clocked.real_us = rig->now_us;

@@ -532,8 +532,8 @@ TEST_ON(struct queue_rig *rig, after_a_longer_rest_more_are_told_but_never_all_a
 
 TEST_ON(struct queue_rig *rig, a_pod_over_the_limit_is_told_what_to_change)
 {
-    rig->config.queue.n_limits = 1;
-    rig->config.queue.limit[0].max_timeout_us = HOUR;
+    rig->config.plan.n_limits = 1;
+    rig->config.plan.limit[0].max_timeout_us = HOUR;
     rig_start_on(rig, 1);
     rig_put(rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "2h"});
     (void)rig_round(rig);
@@ -547,8 +547,8 @@ TEST_ON(struct queue_rig *rig, a_pod_over_the_limit_is_told_what_to_change)
 TEST_ON(struct queue_rig *rig, of_many_refused_at_once_some_are_told_each_second_until_all_are)
 {
     char name[NAME_BYTES];
-    rig->config.queue.n_limits = 1;
-    rig->config.queue.limit[0] = (struct sl_plan_limit){.max_timeout_us = 3600 * SECOND};
+    rig->config.plan.n_limits = 1;
+    rig->config.plan.limit[0] = (struct sl_plan_limit){.max_timeout_us = 3600 * SECOND};
     rig_start_on(rig, 1);
     for (int i = 0; i < 70; i++) {
         (void)snprintf(name, sizeof(name), "p%03d", i);

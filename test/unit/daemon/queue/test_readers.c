@@ -14,11 +14,11 @@ enum { TURNS = 60 };
 /* Pods that wait for every reason whose text names something of the planner's. */
 static void begin_with_reasons(struct queue_rig *rig)
 {
-    rig->config.queue.default_timeout_us = HOUR;
-    rig->config.queue.n_limits = 1;
-    rig->config.queue.limit[0] = (struct sl_plan_limit){GPU, 10 * HOUR};
-    rig->config.queue.n_headrooms = 1;
-    rig->config.queue.headroom[0] = (struct sl_plan_headroom){GPU, 2 * HOUR, 1};
+    rig->config.plan.default_timeout_us = HOUR;
+    rig->config.plan.n_limits = 1;
+    rig->config.plan.limit[0] = (struct sl_plan_limit){GPU, 10 * HOUR};
+    rig->config.plan.n_headrooms = 1;
+    rig->config.plan.headroom[0] = (struct sl_plan_headroom){GPU, 2 * HOUR, 1};
     rig_start_on(rig, 2);
     rig_put(rig, (struct rig_pod){.name = "nominated", .gated = true});
     rig_put(rig, (struct rig_pod){.name = "limited", .gated = true, .timeout = "11h"});
@@ -50,10 +50,10 @@ static void list_all(struct queue_rig *rig, struct sl_queue_list *list, int resu
 
 static void reload(struct queue_rig *rig, int64_t hours, int64_t units)
 {
-    rig->config.queue.limit[0].max_timeout_us = hours * HOUR;
-    (void)snprintf(rig->config.queue.limit[0].resource, SL_PLAN_NAME_MAX, "%s",
+    rig->config.plan.limit[0].max_timeout_us = hours * HOUR;
+    (void)snprintf(rig->config.plan.limit[0].resource, SL_PLAN_NAME_MAX, "%s",
                    hours == 10 ? GPU : "");
-    rig->config.queue.headroom[0].units = units;
+    rig->config.plan.headroom[0].units = units;
     sl_queue_worker_configure(rig->worker, &rig->config);
 }
 

@@ -70,8 +70,8 @@ TEST_ON(struct queue_rig *rig, nobody_is_told_that_nothing_has_changed)
 
 TEST_ON(struct queue_rig *rig, what_was_not_taken_is_told_again)
 {
-    rig->config.queue.n_limits = 1;
-    rig->config.queue.limit[0].max_timeout_us = HOUR;
+    rig->config.plan.n_limits = 1;
+    rig->config.plan.limit[0].max_timeout_us = HOUR;
     rig_start_on(rig, 1);
     rig->deaf = true;
     rig_put(rig, (struct rig_pod){.name = "x", .node = "n1", .timeout = "1h"});

@@ -83,7 +83,7 @@ TEST_ON(struct queue_rig *rig, refusals_of_some_pods_keep_nobody_else_waiting)
 TEST_ON(struct queue_rig *rig,
         a_release_without_a_nomination_that_is_refused_is_made_again_after_a_time_out)
 {
-    rig->config.queue.autoscaler_pods = 1;
+    rig->config.plan.autoscaler_pods = 1;
     rig_start_on(rig, 1);
     rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
     rig_come(rig, "a");
@@ -118,7 +118,7 @@ TEST_ON(struct queue_rig *rig,
 /* It has no nomination that would expire. */
 TEST_ON(struct queue_rig *rig, a_release_without_a_nomination_of_unknown_end_is_made_again)
 {
-    rig->config.queue.autoscaler_pods = 1;
+    rig->config.plan.autoscaler_pods = 1;
     rig_start_on(rig, 1);
     rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
     rig_come(rig, "a");
@@ -216,7 +216,7 @@ TEST_ON(struct queue_rig *rig,
 TEST_ON(struct queue_rig *rig,
         a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait)
 {
-    rig->config.queue.order = SL_ORDER_SJF;
+    rig->config.plan.order.kind = SL_ORDER_SJF;
     rig_node(rig, "n1", 1);
     rig_node(rig, "n2", 1);
     rig_start(rig);
