@@ -57,21 +57,28 @@ struct sl_taint_facts {
     struct sl_taint_facts *next;
 };
 
+/* Fields of a pod's spec that are kept as they stand: FACT(type, member, name in spec, how the
+ * watch reads it: SL_FIELD_kind). Absent, a text is empty and a number 0. */
+#define SL_POD_SPEC_FACTS(FACT)                                                                    \
+    FACT(struct sl_str, scheduler_name, schedulerName, STRING)                                     \
+    FACT(struct sl_str, preemption_policy, preemptionPolicy, STRING)                               \
+    FACT(int32_t, priority, priority, I32)                                                         \
+    FACT(int64_t, deadline_s, activeDeadlineSeconds, I64)
+
 struct sl_pod_facts {
+#define FACT(type, member, name, kind) type member;
+    SL_POD_SPEC_FACTS(FACT)
+#undef FACT
     struct sl_str namespace; /* empty: "default" */
     struct sl_str name;
     struct sl_str uid;
     struct sl_str resource_version; /* opaque */
     struct sl_str node_name;        /* spec.nodeName, empty when not bound */
-    struct sl_str scheduler_name;
-    struct sl_str phase;             /* status.phase, empty: Pending */
-    struct sl_str nominated;         /* status.nominatedNodeName */
-    struct sl_str preemption_policy; /* spec.preemptionPolicy */
-    int64_t started_us;              /* status.startTime, Unix microseconds; 0 when absent */
+    struct sl_str phase;            /* status.phase, empty: Pending */
+    struct sl_str nominated;        /* status.nominatedNodeName */
+    int64_t started_us;             /* status.startTime, Unix microseconds; 0 when absent */
     int64_t created_us;  /* metadata.creationTimestamp, Unix microseconds; 0 when absent */
     int64_t deleting_us; /* metadata.deletionTimestamp, likewise */
-    int64_t deadline_s;  /* spec.activeDeadlineSeconds; 0 when absent */
-    int32_t priority;    /* spec.priority */
     bool deleting;       /* metadata.deletionTimestamp is there */
     bool tried;          /* condition PodScheduled is False, for a reason other than gates */
     bool queued;         /* condition sliced.dev/Queued is True */

@@ -66,12 +66,6 @@ static const struct sl_table gate_table = {SL_TABLE_FIELDS(gate_fields), .end = 
 static const struct sl_field spec_fields[] = {
     {SL_FIELD_NAME("nodeName"), .kind = SL_FIELD_STRING, .vital = SL_VITAL_ITSELF,
      .offset = offsetof(struct sl_build, pod.node_name)},
-    {SL_FIELD_NAME("schedulerName"), .kind = SL_FIELD_STRING,
-     .offset = offsetof(struct sl_build, pod.scheduler_name)},
-    {SL_FIELD_NAME("priority"), .kind = SL_FIELD_I32,
-     .offset = offsetof(struct sl_build, pod.priority)},
-    {SL_FIELD_NAME("activeDeadlineSeconds"), .kind = SL_FIELD_I64,
-     .offset = offsetof(struct sl_build, pod.deadline_s)},
     {SL_FIELD_NAME("overhead"), RESOURCES, .vital = SL_VITAL_DEEP,
      .offset = offsetof(struct sl_build, pod.overhead)},
     {SL_FIELD_NAME("resources"), .kind = SL_FIELD_OBJECT, .table = &resource_table,
@@ -87,8 +81,6 @@ static const struct sl_field spec_fields[] = {
      .next = offsetof(struct sl_pair, next), .max = GATES_MAX},
     {SL_FIELD_NAME("extendedResourceName"), .kind = SL_FIELD_STRING, /* a DeviceClass' */
      .offset = offsetof(struct sl_build, extended)},
-    {SL_FIELD_NAME("preemptionPolicy"), .kind = SL_FIELD_STRING,
-     .offset = offsetof(struct sl_build, pod.preemption_policy)},
     {SL_FIELD_NAME("nodeSelector"), .kind = SL_FIELD_STRINGS,
      .offset = offsetof(struct sl_build, pod.node_selector)},
     {SL_FIELD_NAME("affinity"), .kind = SL_FIELD_OBJECT, .table = &sl_affinity_table,
@@ -97,6 +89,11 @@ static const struct sl_field spec_fields[] = {
      .offset = offsetof(struct sl_build, pod.tolerations),
      .size = sizeof(struct sl_toleration_facts), .next = offsetof(struct sl_toleration_facts, next),
      .max = TOLERATIONS_MAX},
+#define FACT(type, member, name, form)                                                             \
+    {SL_FIELD_NAME(#name), .kind = SL_FIELD_##form,                                                \
+     .offset = offsetof(struct sl_build, pod.member)},
+    SL_POD_SPEC_FACTS(FACT)
+#undef FACT
 };
 
 const struct sl_table sl_pod_spec_table = {SL_TABLE_FIELDS(spec_fields),

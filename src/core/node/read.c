@@ -141,9 +141,10 @@ void sl_draft_unshare(struct sl_draft_pool *pool)
     pool->vague = false;
 }
 
+/* A kind whose units are always shared stays what it is. */
 static void share(struct sl_draft_pool *pool)
 {
-    pool->pool.kind = SL_KIND_REPLICA;
+    pool->pool.kind = sl_kinds[pool->pool.kind].replica ? pool->pool.kind : SL_KIND_REPLICA;
 }
 
 /* Judges nvidia.com/gpu and nvidia.com/gpu.shared, whose meaning depends on the strategy. */
