@@ -43,7 +43,8 @@ static struct sl_openb_outcome run(const struct sl_openb *openb, const char *pol
     sl_config_defaults(&config);
     const struct sl_openb_policy *found = sl_openb_policy_find(sl_str_of(policy));
     assert_non_null(found);
-    assert_int_equal(sl_openb_simulate(openb, found, &config.plan.score, seed, load_of, &out, &err), 0);
+    assert_int_equal(sl_openb_simulate(openb, found, &config.plan.score, seed, load_of, &out, &err),
+                     0);
     return out;
 }
 
