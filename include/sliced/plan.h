@@ -84,8 +84,6 @@ struct sl_plan_config {
     struct sl_score_config score; /* chooses the node among those that have room */
 };
 
-void sl_plan_defaults(struct sl_plan_config *config);
-
 enum sl_queue_state {
     SL_QUEUE_HELD,      /* waits for its turn */
     SL_QUEUE_NOMINATED, /* its turn has come: node and devices are set aside */

@@ -3,6 +3,7 @@
 #include "bench.h"
 #include "core/order/order.h"
 #include "sliced/promise.h"
+#include "unit/core/plan/plan_defaults.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -191,7 +192,7 @@ static struct result simulate(const struct setting *setting, const struct task *
     struct result result = {0, 0};
     struct sl_error err;
     play = (struct play){.setting = setting, .tasks = tasks};
-    sl_order_defaults(&play.order);
+    play.order = order_defaults;
     play.order.kind = policy->kind;
     if (policy->kind == SL_ORDER_BOUNDED) {
         struct sl_promise_config config;

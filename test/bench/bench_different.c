@@ -9,6 +9,7 @@
 #include "core/plan/state/calls.h"
 #include "server/model/explain.h"
 #include "sliced/stage.h"
+#include "unit/core/plan/plan_defaults.h"
 #include "util/data/arena.h"
 
 #include <stdarg.h>
@@ -305,7 +306,7 @@ static void set_up(struct bench *b)
     b->now_us = INT64_C(1700000000) * 1000000;
     b->store = must(sl_store_new(&limits, &err));
     b->stages = must(sl_stages_new(20000, &err));
-    sl_plan_defaults(&config);
+    plan_defaults(&config);
     config.order.kind = SL_ORDER_BOUNDED;
     b->planner = must(sl_planner_new(&config, &err));
     sl_store_begin(b->store);

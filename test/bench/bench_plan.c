@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include "core/plan/state/calls.h"
+#include "unit/core/plan/plan_defaults.h"
 #include "util/process/copy.h"
 #include "util/time.h"
 
@@ -169,7 +170,7 @@ static void set_up(struct cluster *c, enum sl_order_kind order, enum mix mix, bo
     c->view = must(calloc(size.nodes, sizeof(struct sl_view *)));
     c->running = must(calloc((size_t)size.nodes * DEVICES, sizeof(struct sl_pod *)));
     c->pod = must(calloc((size_t)size.pods + ROUNDS_MAX, sizeof(*c->pod)));
-    sl_plan_defaults(&config);
+    plan_defaults(&config);
     config.order.kind = order;
     c->planner = must(sl_planner_new(&config, &err));
     for (unsigned i = 0; i < size.nodes; i++) {

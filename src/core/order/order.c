@@ -86,14 +86,6 @@ static const struct row {
     [SL_ORDER_BOUNDED] = {compare_sjf, false},
 };
 
-void sl_order_defaults(struct sl_order_config *config)
-{
-    *config = (struct sl_order_config){
-        .kind = SL_ORDER_BOUNDED,
-        .weights = {.alpha = SL_ORDER_ALPHA_MAX, .beta = SL_ORDER_ONE, .gamma = SL_ORDER_ONE},
-    };
-}
-
 const char *sl_order_name(enum sl_order_kind kind)
 {
     return sl_order_words[kind];

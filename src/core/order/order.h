@@ -4,10 +4,6 @@
 
 #include "sliced/order.h"
 
-/* Sets the order bounded, and for P the weights alpha 10^9, so that the priority dominates, beta 1
- * and gamma 1. */
-void sl_order_defaults(struct sl_order_config *config);
-
 /* True when two pods never change their order, so that a sorted list stays sorted. False for hrrn,
  * where waiting counts. */
 bool sl_order_is_static(enum sl_order_kind kind);

@@ -3,21 +3,6 @@
 
 #include <stdlib.h>
 
-void sl_plan_defaults(struct sl_plan_config *config)
-{
-    *config = (struct sl_plan_config){
-        .default_timeout_us = SL_DAY_US,
-        .hold_us = SL_MINUTE_US,
-        .hold_max_us = SL_HOUR_US,
-        .backfill = true,
-        .preemption = true,
-    };
-    sl_order_defaults(&config->order);
-    sl_promise_defaults(&config->promise);
-    config->score.weight[SL_TERM_AVAILABILITY] = 3;
-    config->score.weight[SL_TERM_PACKING] = 1;
-}
-
 /* The orders that do more than compare two pods. */
 static const struct sl_plan_order *const orders[SL_ORDER_KINDS] = {
     [SL_ORDER_BOUNDED] = &sl_plan_bounded,

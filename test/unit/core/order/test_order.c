@@ -1,13 +1,13 @@
 /* The orders of waiting pods. */
 #include "core/order/order.h"
+#include "unit/core/plan/plan_defaults.h"
 #include "unit/test.h"
 
 static const int64_t s = 1000000; /* in microseconds */
 
 static struct sl_order_config config_of(enum sl_order_kind kind)
 {
-    struct sl_order_config config;
-    sl_order_defaults(&config);
+    struct sl_order_config config = order_defaults;
     config.kind = kind;
     return config;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/plan/state/calls.h"
+#include "unit/core/plan/plan_defaults.h"
 #include "unit/test.h"
 
 #define GPU "nvidia.com/gpu"
@@ -52,7 +53,7 @@ static inline struct plan_rig *plan_rig_new(void)
     struct plan_rig *rig = calloc(1, sizeof(*rig));
     struct sl_error err = {0};
     assert_non_null(rig);
-    sl_plan_defaults(&rig->config);
+    plan_defaults(&rig->config);
     rig->config.order.kind = SL_ORDER_FIFO;
     rig->planner = sl_planner_new(&rig->config, &err);
     assert_non_null(rig->planner);

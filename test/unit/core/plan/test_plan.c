@@ -499,21 +499,6 @@ TEST_ON(const struct plan_rig *rig, a_configuration_at_its_bounds_is_taken)
     assert_string_equal(said_against(rig, &config), "");
 }
 
-TEST_THAT(nothing_need_be_configured)
-{
-    struct sl_plan_config config;
-    sl_plan_defaults(&config);
-    assert_int_equal(config.default_timeout_us, 24 * SECONDS(3600));
-    assert_int_equal(config.hold_us, SECONDS(60));
-    assert_int_equal(config.hold_max_us, SECONDS(3600));
-    assert_true(config.backfill);
-    assert_true(config.preemption);
-    assert_int_equal(config.autoscaler_pods, 0);
-    assert_int_equal(config.score.weight[SL_TERM_AVAILABILITY], 3);
-    assert_int_equal(config.score.weight[SL_TERM_PACKING], 1);
-    assert_int_equal(config.promise.c_permille, 1150);
-}
-
 TEST_ON(struct plan_rig *rig, weights_of_a_priority_are_those_of_its_override)
 {
     rig->config.order.kind = SL_ORDER_P;
