@@ -184,6 +184,24 @@ TEST_ON(struct cut_rig *rig, under_strategy_single_all_gpus_hold_the_same)
     assert_string_equal(judged(rig, cut, 2), "");
 }
 
+TEST_ON(struct cut_rig *rig, a_gpu_of_slices_is_cut_into_slices_alone)
+{
+    const char *illegal = "GPU 0 cannot have these slices beside those in use";
+    struct sl_cut cut = {.device = 0, .n_sizes = 1, .slices = {{.gb = 20, .n = 2}}};
+    (void)SHARED(rig, 80, NULL);
+    assert_string_equal(judged(rig, &cut, 1), "");
+    cut.whole = true;
+    assert_string_equal(judged(rig, &cut, 1), illegal);
+    cut.whole = false;
+    cut.n_sizes = 0;
+    assert_string_equal(judged(rig, &cut, 1), illegal);
+    cut.n_sizes = SL_MIG_INSTANCES_MAX + 1;
+    assert_string_equal(judged(rig, &cut, 1), illegal);
+    cut.n_sizes = 1;
+    cut.n = 1;
+    assert_string_equal(judged(rig, &cut, 1), illegal);
+}
+
 /* ---- what a node shows ---- */
 
 static bool shown(struct cut_rig *rig, const struct sl_cut *cut, size_t n)
