@@ -144,9 +144,9 @@ static void bounded_adopt(struct sl_planner *planner, const struct sl_pod *pod)
 static size_t split_node(const struct sl_plan_lane *lane, const struct sl_plan_node *node,
                          struct sl_promise_node *out, size_t n)
 {
-    int pool = sl_view_pool(node->view, lane->key);
+    int pool = sl_view_pool(node->base, lane->key); /* its own view may be out of date here */
     int64_t left = lane->node_capacity[node->index];
-    int64_t most = pool < 0 ? 0 : node->view->room[pool].most;
+    int64_t most = pool < 0 ? 0 : node->base->room[pool].most;
     most = most > 0 && node->node->pool[pool].one_each ? 1 : most;
     int64_t part = most > 0 && left / most <= NODE_PARTS_MAX ? most : left;
     for (; left > 0; left -= part, n++) {

@@ -44,6 +44,26 @@ TEST_ON(struct plan_rig *rig, another_default_timeout_counts_for_pods_that_wait)
     assert_int_equal(row.timeout_us, SECONDS(77));
 }
 
+/* The view by which the last plan saw n1 is gone by then. */
+TEST_ON(struct plan_rig *rig, another_order_begins_with_nodes_as_they_are_now)
+{
+    rig->config.order.kind = SL_ORDER_FIFO;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_node(rig, "n2", 1);
+    plan_rig_start(rig, plan_rig_pod(rig, "a", GPU, 1, 60), "n1", NULL);
+    plan_rig_wait(rig, "b", 1, 60);
+    plan_rig_wait(rig, "c", 1, 60);
+    assert_string_equal(plan_rig_plan(rig), "nomination b on n2: nvidia.com/gpu=0\n");
+    for (int i = 0; i < 3; i++) {
+        plan_rig_cluster(rig);
+    }
+    rig->config.order.kind = SL_ORDER_BOUNDED;
+    plan_rig_configure(rig);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "c"), "Held NoRoom");
+}
+
 TEST_ON(struct plan_rig *rig, a_stage_says_why_it_holds_and_why_it_refuses)
 {
     static const enum sl_hold_reason stages[] = {SL_HOLD_STAGE, SL_HOLD_STAGE_FAILED,
