@@ -164,8 +164,14 @@ static bool is_alone_by_name(const struct look *look)
 static void look_at_device(struct look *look, unsigned device)
 {
     if ((look->devices & UINT64_C(1) << device) == 0) {
+        const struct sl_usage_row *row =
+            sl_usage_row_of(look->row, look->n, &look->view->node->device[device]);
         look->devices |= UINT64_C(1) << device;
-        look_at(look, sl_usage_row_of(look->row, look->n, &look->view->node->device[device]));
+        look_at(look, row);
+        uint64_t judged = row == NULL ? 0 : row->measured.pods; /* 0: not yet */
+        if (judged != 0 && judged != sl_view_pods_of(look->view, device)) {
+            look->use->idle_us = -1; /* it was judged before the pods came that are there now */
+        }
     }
 }
 

@@ -98,6 +98,19 @@ TEST_ON(struct scene *scene, a_pod_of_the_only_gpu_idles_as_long_as_that)
     assert_int_equal(idle_of(scene, pod), -1);
 }
 
+/* However far the kubelet's clock is behind: its start may seem to be before that. */
+TEST_ON(struct scene *scene, what_was_judged_before_a_pod_came_does_not_say_that_it_idles)
+{
+    struct sl_ask ask = rig_ask(WHOLE, 1);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 1, 1);
+    struct sl_pod *pod = runs(scene, &ask, WHOLE "=0");
+    uint64_t there = sl_view_pods_of(rig_view(scene->rig), 0);
+    measured(scene, 0, 100, 700)->measured.pods = there + 1;
+    assert_int_equal(idle_of(scene, pod), -1);
+    scene->row[0].measured.pods = there;
+    assert_int_equal(idle_of(scene, pod), 100);
+}
+
 TEST_ON(struct scene *scene, a_pod_holds_all_its_gpus)
 {
     struct sl_ask ask = rig_ask(WHOLE, 2);
