@@ -30,8 +30,9 @@ struct sl_shared_snapshot {
 static uint64_t seal_of(const struct sl_shared_snapshot *shared)
 {
     const struct sl_snapshot *snapshot = &shared->snapshot;
+    const char *views = (const char *)shared->view;
     return sl_rank_hash((const char *)snapshot, sizeof(*snapshot)) ^
-           sl_rank_hash((const char *)shared->view, snapshot->n_nodes * sizeof(*shared->view));
+           sl_rank_hash(views, (size_t)((const char *)&shared->view[snapshot->n_nodes] - views));
 }
 #endif
 
