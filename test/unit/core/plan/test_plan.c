@@ -380,7 +380,7 @@ TEST_THAT(a_refusal_for_a_limit_names_the_strictest_and_both_timeouts)
                         "refused: its timeout, 49h30m, is over the limit of 48h for "
                         "nvidia.com/gpu; state a shorter activeDeadlineSeconds or the annotation "
                         "sliced.dev/timeout");
-    struct plan_rig_pod *both = plan_rig_pod(rig, "both", GPU, 1, 2 * 3600);
+    struct plan_rig_pod *both = plan_rig_pod(rig, "both", GPU, 1, 7200);
     both->item[1] = plan_rig_pod(rig, "-", MEM, 1, 1)->item[0];
     both->pod.n_items = 2;
     plan_rig_put(rig, both);
