@@ -49,8 +49,11 @@ class BindTimes(threading.Thread):
     def run(self):
         # the API server ends a watch whose reader falls behind
         while not self._complete():
-            self.api.watch("/api/v1/namespaces/default/pods?watch=1&fieldSelector=spec.nodeName!%3D"
-                           f"&resourceVersion={self.since}", self._event, self._complete)
+            try:
+                self.api.watch("/api/v1/namespaces/default/pods?watch=1&fieldSelector=spec.nodeName!%3D"
+                               f"&resourceVersion={self.since}", self._event, self._complete)
+            except TimeoutError:  # before the first is bound, a scheduler of many pods is silent for long
+                continue
 
     def _event(self, kind, pod):
         self.since = pod["metadata"]["resourceVersion"]
