@@ -8,7 +8,7 @@
 
 #define SL_CHECK(holds) ((holds) ? (void)0 : sl_check_failed(#holds, __FILE__, __LINE__))
 
-/* What only checks need that a release would pay for, and so does without. */
+/* Members and statements that checks alone need: a release build leaves them out. */
 #ifdef SL_CHECKS_STOP
 #define SL_CHECKED(...) __VA_ARGS__
 #else

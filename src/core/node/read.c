@@ -141,7 +141,7 @@ void sl_draft_unshare(struct sl_draft_pool *pool)
     pool->vague = false;
 }
 
-/* A kind whose units are always shared stays what it is. */
+/* A resource of replicas by its name keeps its kind; any other becomes one of replicas. */
 static void share(struct sl_draft_pool *pool)
 {
     pool->pool.kind = sl_kinds[pool->pool.kind].replica ? pool->pool.kind : SL_KIND_REPLICA;

@@ -168,7 +168,7 @@ static void look_at_device(struct look *look, unsigned device)
             sl_usage_row_of(look->row, look->n, &look->view->node->device[device]);
         look->devices |= UINT64_C(1) << device;
         look_at(look, row);
-        uint64_t judged = row == NULL ? 0 : row->measured.pods; /* 0: not yet */
+        uint64_t judged = row == NULL ? 0 : row->measured.pods; /* 0: nobody has judged it */
         if (judged != 0 && judged != sl_view_pods_of(look->view, device)) {
             look->use->idle_us = -1; /* it was judged before the pods came that are there now */
         }

@@ -1,4 +1,4 @@
-/* What the store has published stays as it is: a build whose checks stop sees who changes it. */
+/* Nobody changes what the store has published: a build whose checks stop sees who does. */
 #include "unit/cluster/fixture.h"
 
 #include "util/check.h"

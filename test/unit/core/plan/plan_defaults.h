@@ -1,5 +1,5 @@
-/* What the tests and benchmarks of the plan have the planner do where they say nothing else. The
- * program's own defaults are those of src/config/keys.c. */
+/* The planner's configuration in tests and benchmarks that say nothing else. The program's own
+ * defaults are those of src/config/keys.c. */
 #ifndef SLICED_TEST_PLAN_DEFAULTS_H
 #define SLICED_TEST_PLAN_DEFAULTS_H
 

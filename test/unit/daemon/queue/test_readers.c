@@ -219,8 +219,8 @@ TEST_ON(struct queue_rig *rig, who_does_not_lead_supposes_nothing)
     sl_queue_list_free(&told.list);
 }
 
-/* What an embedded cluster changes at once: a round locks the plan for as long as it reads the
- * cluster and decides. */
+/* An embedded cluster changes several things at once meanwhile: a round locks the plan for as long
+ * as it reads the cluster and decides. */
 TEST_ON(struct queue_rig *rig, no_round_is_made_while_plans_are_held)
 {
     rig_start_on(rig, 1);

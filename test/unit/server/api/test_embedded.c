@@ -5,7 +5,7 @@
 #include "server/app/workspace.h"
 #include "util/log.h"
 
-/* What came after what: a letter each of hold, change of the snapshot, release, settle. */
+/* The order of events: a letter each for hold, change of the snapshot, release, settle. */
 struct scene {
     struct sl_store *store;
     struct sl_app *app;
