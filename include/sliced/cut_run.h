@@ -86,6 +86,7 @@ struct sl_cut_run {
         uint64_t key; /* as struct sl_pool.key */
         int64_t units;
     } had[SL_NODE_POOLS_MAX]; /* allocatable as the cut was decided, or resumed */
+    bool showed;              /* the node showed the cuts before they were ordered */
     uint64_t wanted;          /* node->partition.wanted as the cut was decided */
     int64_t file_us;          /* of the rules */
     uint16_t n_stood;

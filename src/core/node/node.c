@@ -111,7 +111,8 @@ static bool reports_agree(const struct sl_draft *planned, const struct sl_draft 
     return agree;
 }
 
-/* Is all that the annotation names allocatable, and nothing else? */
+/* Is all that the annotation names allocatable, and nothing else? Beside GPUs that are unsure
+ * nobody can tell. */
 static bool is_allocatable(const struct sl_draft *planned)
 {
     int64_t named = 0;
@@ -119,6 +120,7 @@ static bool is_allocatable(const struct sl_draft *planned)
     bool good = planned->n_pools > 0;
     for (const struct sl_device_facts *d = planned->facts->devices; d != NULL; d = d->next) {
         whole = whole || (!d->mig && d->instances == NULL);
+        good = good && !d->unsure;
         for (const struct sl_instance_facts *i = d->instances; i != NULL; i = i->next) {
             named++;
         }

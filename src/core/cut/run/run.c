@@ -79,15 +79,10 @@ static bool has_units(const struct sl_node *node)
     return found;
 }
 
-/* May the agent have changed anything? It takes the device plugin away, with all units, and makes
- * more of some resource. So do a plugin that starts anew, and the health of a node's only GPU. */
-static bool has_begun(const struct sl_cut_run *run, const struct sl_node *node)
+/* Is more of some resource allocatable than before? */
+static bool has_more(const struct sl_cut_run *run, const struct sl_node *node)
 {
-    bool had = false;
     bool more = false;
-    for (unsigned k = 0; k < run->n_had; k++) {
-        had = had || run->had[k].units > 0;
-    }
     for (unsigned i = 0; i < node->n_pools; i++) {
         int64_t before = 0;
         for (unsigned k = 0; k < run->n_had; k++) {
@@ -95,7 +90,18 @@ static bool has_begun(const struct sl_cut_run *run, const struct sl_node *node)
         }
         more = more || node->pool[i].capacity > before;
     }
-    return more || (had && !has_units(node));
+    return more;
+}
+
+/* May the agent have changed anything? It takes the device plugin away, with all units, and makes
+ * more of some resource. So do a plugin that starts anew, and the health of a node's only GPU. */
+static bool has_begun(const struct sl_cut_run *run, const struct sl_node *node)
+{
+    bool had = false;
+    for (unsigned k = 0; k < run->n_had; k++) {
+        had = had || run->had[k].units > 0;
+    }
+    return has_more(run, node) || (had && !has_units(node));
 }
 
 static uint64_t digest_wanted(const struct sl_node *node)
@@ -141,6 +147,7 @@ void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const 
         .wanted = digest_wanted(node),
     };
     run->attempt -= run->announces;
+    run->showed = sl_cut_shown(node, cut, n);
     memcpy(run->cut, cut, n * sizeof(cut[0]));
     note_units(run, node);
     run_name(run);
@@ -260,10 +267,14 @@ static int64_t at_most(const struct sl_cut_rules *rules, int64_t us)
 }
 
 /* Does the node show what was ordered? Where that is not known: what sliced.dev/cut-devices says.
- */
+ * Beside GPUs that are unsure it may have shown that before, by what they hold: then only more
+ * units tell that the agent made it. */
 static bool is_shown(const struct sl_cut_run *run, const struct sl_node *node)
 {
-    return run->n_cuts > 0 ? sl_cut_shown(node, run->cut, run->n_cuts) : node->partition.follows;
+    if (run->n_cuts == 0) {
+        return node->partition.follows;
+    }
+    return sl_cut_shown(node, run->cut, run->n_cuts) && (!run->showed || has_more(run, node));
 }
 
 /* Has the actuator ended, with the instances that were ordered? Else this waits for allocatable to

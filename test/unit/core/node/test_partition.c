@@ -186,6 +186,33 @@ TEST_ON(struct node_rig *rig, the_annotation_says_that_a_cut_is_under_way)
     assert_true(is_cut(rig, SL_ACTUATOR_NOS_MIG, "x"));
 }
 
+/* After a restart in the middle of a cut, what the order noted tells how it went. */
+TEST_ON(struct node_rig *rig,
+        a_cut_is_followed_when_all_it_planned_is_allocatable_and_nothing_is_unsure)
+{
+    static const struct {
+        const char *allocatable;
+        const char *other; /* GPU 0 has these, besides GPU 1's instance; NULL: it is unsure */
+        bool follows;
+    } rows[] = {
+        {"nvidia.com/mig-7g.40gb=1 nvidia.com/mig-3g.20gb=2", "3g.20gb 3g.20gb", true},
+        {"nvidia.com/mig-7g.40gb=1 nvidia.com/mig-3g.20gb=1", "3g.20gb 3g.20gb", false},
+        {"nvidia.com/mig-7g.40gb=1 nvidia.com/mig-3g.20gb=2", "7g.40gb", false},
+        {"nvidia.com/mig-7g.40gb=1 nvidia.com/mig-3g.20gb=2", NULL, false},
+        {"nvidia.com/mig-7g.40gb=1", NULL, false},
+    };
+    annotations(rig, "sliced.dev/cut=sliced-1-1");
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        given(rig, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-40GB", rows[i].allocatable);
+        rig->node.devices = NULL;
+        device(rig, 0, rows[i].other == NULL ? "" : rows[i].other)->unsure = rows[i].other == NULL;
+        (void)device(rig, 1, "7g.40gb");
+        rig->node.planned = rig->node.devices;
+        rig->node.devices = NULL;
+        assert_int_equal(make(rig)->partition.follows, rows[i].follows);
+    }
+}
+
 TEST_THAT(a_cut_that_nobody_follows_any_more_counts_while_the_mig_manager_is_at_it)
 {
     struct node_rig *rig = *state;
