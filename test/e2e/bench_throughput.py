@@ -52,8 +52,8 @@ class BindTimes(threading.Thread):
             try:
                 self.api.watch("/api/v1/namespaces/default/pods?watch=1&fieldSelector=spec.nodeName!%3D"
                                f"&resourceVersion={self.since}", self._event, self._complete)
-            except TimeoutError:  # before the first is bound, a scheduler of many pods is silent for long
-                continue
+            except OSError:  # silent until the first is bound, or the API server of 2,000 pods refuses a connection
+                time.sleep(0.1)
 
     def _event(self, kind, pod):
         self.since = pod["metadata"]["resourceVersion"]
