@@ -309,6 +309,29 @@ static inline const char *rig_told(struct cut_rig *rig)
     return rig->text;
 }
 
+/* Pods that something free takes already are not the planner's. */
+static inline bool fits_now(const struct cut_rig *rig, const struct sl_pod *pod)
+{
+    struct sl_ask ask;
+    sl_pod_ask(pod, &ask);
+    for (size_t i = 0; i < rig->n_nodes; i++) {
+        if (sl_fit(rig->view[i], &ask, NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- chance ---- */
+
+static uint32_t seed;
+
+static inline unsigned pick(unsigned n)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return n == 0 ? 0 : (seed >> 8) % n;
+}
+
 #define GPUS(...)                                                                                  \
     sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), (const char *const[])       \
     {                                                                                              \

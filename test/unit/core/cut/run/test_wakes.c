@@ -11,14 +11,6 @@ enum { AS_BEFORE, NONE, HALF, AS_ORDERED };
 static const struct sl_cut_rules rules = {.timeout_us = TIMEOUT * INT64_C(1000000),
                                           .file_us = 5 * INT64_C(1000000)};
 
-static uint32_t seed;
-
-static unsigned pick(unsigned n)
-{
-    seed = seed * 1664525u + 1013904223u;
-    return (seed >> 8) % n;
-}
-
 /* What the node shows, and two runs that see it. */
 struct world {
     struct cut_rig *rig;
