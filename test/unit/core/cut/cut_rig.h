@@ -247,6 +247,70 @@ static inline struct sl_cut_pod *rig_wait(struct cut_rig *rig, const char *asks,
 
 /* ---- plans ---- */
 
+/* Units of the resource that a node has once the cuts are made. */
+static inline int64_t rig_made(const struct sl_node *node, const struct sl_cut_plan *plan,
+                               const char *resource)
+{
+    int64_t sum = 0;
+    for (unsigned p = 0; p < node->n_pools; p++) {
+        sum += strcmp(node->pool[p].resource, resource) == 0 ? node->pool[p].capacity : 0;
+    }
+    for (unsigned i = 0; i < plan->n_cuts; i++) {
+        const struct sl_cut *cut = &plan->cut[i];
+        const struct sl_device *device = NULL;
+        for (unsigned d = 0; d < node->n_devices; d++) {
+            device = node->device[d].index == (int)cut->device ? &node->device[d] : device;
+        }
+        for (unsigned k = 0; device != NULL && k < node->n_instances; k++) {
+            const struct sl_instance *instance = &node->instance[k];
+            bool here = &node->device[instance->device] == device &&
+                        strcmp(node->pool[instance->pool].resource, resource) == 0;
+            sum -= !here ? 0 : cut->n_sizes > 0 ? instance->slices : 1;
+        }
+        bool whole = strcmp(resource, "nvidia.com/gpu") == 0;
+        sum -= whole && device != NULL && !device->mig;
+        sum += whole && cut->whole;
+        for (unsigned k = 0; k < cut->n; k++) {
+            const struct sl_mig_model *model = device != NULL ? device->model : node->model;
+            const struct sl_mig_profile *profile = &model->profiles[cut->instance[k].profile];
+            const char *name = profile->resource;
+            for (unsigned p = 0; p < node->n_pools; p++) {
+                name = node->pool[p].profile == profile ? node->pool[p].resource : name;
+            }
+            sum += strcmp(name, resource) == 0;
+        }
+        for (unsigned k = 0; k < cut->n_sizes; k++) {
+            char name[48];
+            (void)snprintf(name, sizeof(name), "nvidia.com/gpu-%ugb", cut->slices[k].gb);
+            sum += strcmp(name, resource) == 0 ? cut->slices[k].n : 0;
+        }
+    }
+    return sum;
+}
+
+/* The pods of a plan get what they ask for, beside those that run. */
+static inline void rig_check_pods(const struct cut_rig *rig, const struct sl_cut_plan *plan)
+{
+    const struct sl_view *view = rig->view[plan->view];
+    for (size_t k = 0; k < plan->n_pods; k++) {
+        const struct sl_pod *pod = rig->pod[plan->pod[k]].pod;
+        for (uint32_t i = 0; i < pod->n_items && !view->node->partition.single; i++) {
+            int64_t left = rig_made(view->node, plan, pod->items[i].resource);
+            int pool = sl_view_pool(view, pod->items[i].key);
+            left -= pool < 0 ? 0 : view->pool_used[pool];
+            for (size_t other = 0; other < plan->n_pods; other++) {
+                const struct sl_pod *beside = rig->pod[plan->pod[other]].pod;
+                for (uint32_t j = 0; j < beside->n_items; j++) {
+                    left -= beside->items[j].key == pod->items[i].key ? beside->items[j].count : 0;
+                }
+            }
+            if (left < 0) {
+                fail_msg("%s lacks %s", view->node->name, pod->items[i].resource);
+            }
+        }
+    }
+}
+
 /* No plan is ever against the rules. */
 static inline void rig_check(const struct cut_rig *rig)
 {
@@ -264,6 +328,7 @@ static inline void rig_check(const struct cut_rig *rig)
             fail_msg("%s: %s", rig->node[plan->view].node->name, reason);
         }
         assert_false(rig->site[plan->view].out);
+        rig_check_pods(rig, plan);
         for (size_t k = 1; k < plan->n_pods; k++) {
             assert_true(plan->pod[k - 1] < plan->pod[k]);
         }
