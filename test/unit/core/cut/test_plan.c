@@ -55,6 +55,30 @@ TEST_ON(struct cut_rig *rig, pods_that_come_later_wait_for_what_a_cut_under_way_
     assert_string_equal(rig_told(rig), "node-0: : 2\nnode-1: GPU 0 into 7x 1g.5gb: 3\n");
 }
 
+/* GPUs of two models on one node, and cuts under way on the second and the third of the nodes. */
+TEST_ON(struct cut_rig *rig, pods_wait_for_what_any_cut_under_way_makes)
+{
+    const struct sl_cut large = {.device = 1, .n = 1, .instance = {{0, 0}}};
+    const struct sl_cut small = {.device = 0, .n = 2, .instance = {{0, 0}, {0, 1}}};
+    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
+    (void)MANAGED(rig, A100, "7g.40gb");
+    for (size_t i = 1; i < 3; i++) {
+        rig->site[i].out = true;
+        rig->site[i].making = i == 1 ? &large : &small;
+        rig->site[i].n_making = 1;
+        rig->site[i].made_us = rig_now + 20 * rig_second;
+    }
+    struct sl_node *mixed = rig->node[1].node;
+    mixed->device[1].model = sl_mig_model_find(SL_STR(A30), 0);
+    mixed->model = NULL;
+    for (unsigned i = 0; i < 4; i++) {
+        (void)rig_wait(rig, i % 2 == 0 ? "mig-1g.5gb=1" : "mig-1g.6gb=1", NULL);
+    }
+    rig->input.max_plans = 0;
+    assert_string_equal(rig_told(rig), "node-1: : 1\nnode-2: : 0 2\n");
+}
+
 TEST_ON(struct cut_rig *rig, what_stays_in_use_is_not_made)
 {
     struct sl_cut cut;

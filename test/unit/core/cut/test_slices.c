@@ -339,6 +339,9 @@ TEST_ON(struct cut_rig *rig, cuts_against_the_rules_are_refused)
     assert_false(is_allowed(rig, node, (struct sl_cut){.n_sizes = 9, .slices = {{20, 1}}}));
     assert_false(is_allowed(rig, node, (struct sl_cut){.whole = true}));
     assert_false(is_allowed(rig, node, (struct sl_cut){.n = 1}));
+    assert_false(is_allowed(rig, node, (struct sl_cut){.n = 1, .n_sizes = 1, .slices = {{20, 4}}}));
+    assert_false(
+        is_allowed(rig, node, (struct sl_cut){.whole = true, .n_sizes = 1, .slices = {{20, 4}}}));
     assert_false(
         is_allowed(rig, node, (struct sl_cut){.device = 1, .n_sizes = 1, .slices = {{20, 1}}}));
     assert_false(is_allowed(rig, other, (struct sl_cut){.n_sizes = 1, .slices = {{20, 1}}}));

@@ -426,6 +426,45 @@ TEST_THAT(each_thing_that_bars_a_cut_has_its_name)
     assert_string_equal(bar(rig, node), "MigOff");
 }
 
+/* Of two GPUs each is barred by something: said is what is so of both. */
+TEST_ON(struct cut_rig *rig, what_bars_some_gpus_only_is_not_what_bars_the_node)
+{
+    static const struct {
+        const char *gpu[2];
+        const char *pods[2];
+        bool unhealthy[2];
+        bool mig_mode;
+        const char *bar;
+    } rows[] = {
+        {{NULL, NULL}, {"gpu=1"}, {false}, false, "MigOff"},
+        {{NULL, NULL}, {"gpu=1"}, {false}, true, "InUse"},
+        {{NULL, "3g.20gb"}, {"mig-3g.20gb=1"}, {false}, false, "InUse"},
+        {{"3g.20gb", NULL}, {"mig-3g.20gb=1"}, {false}, false, "InUse"},
+        {{"3g.20gb", "2g.10gb"}, {"mig-3g.20gb=1"}, {false, true}, false, "InUse"},
+        {{"3g.20gb", "2g.10gb"}, {"mig-2g.10gb=1"}, {true, false}, false, "InUse"},
+        {{"3g.20gb", "2g.10gb"}, {NULL}, {true, true}, false, "Unhealthy"},
+        {{"3g.20gb", "2g.10gb"}, {NULL}, {true, false}, false, "None"},
+        {{"3g.20gb", "2g.10gb"}, {"mig-3g.20gb=1", "mig-2g.10gb=1"}, {false}, false, "InUse"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t node = rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, NULL, 2, rows[i].gpu);
+        rig->input.limits.mig_mode = rows[i].mig_mode;
+        for (unsigned k = 0; k < 2; k++) {
+            node_of(rig, node)->device[k].healthy = !rows[i].unhealthy[k];
+            if (rows[i].pods[k] != NULL) {
+                rig_run(rig, node, rows[i].pods[k], 0);
+            }
+        }
+        rig_view(rig, node);
+        assert_string_equal(bar(rig, node), rows[i].bar);
+        rig_clear(rig);
+    }
+    size_t node = SHARED(rig, 80, NULL, NULL);
+    rig_run(rig, node, "gpu=1", 0);
+    rig->input.limits.mig_mode = false;
+    assert_string_equal(bar(rig, node), "InUse");
+}
+
 TEST_THAT(all_bars_are_told_apart_and_in_words)
 {
     for (unsigned i = 0; i < SL_CUT_BARS; i++) {

@@ -65,13 +65,18 @@ static const struct sl_cut orders[AGENTS] = {
 static void add_nodes(struct cut_rig *rig)
 {
     for (unsigned i = 0; i < SHOWN; i++) {
-        (void)MANAGED(rig, A100, ((const char *[]){"7g.40gb", "", "1g.5gb", "1g.5gb 1g.5gb"})[i]);
+        (void)MANAGED(
+            rig, A100,
+            ((const char *[]){"1g.5gb 3g.20gb 3g.20gb", "", "1g.5gb 3g.20gb", "1g.5gb 1g.5gb"})[i]);
     }
     for (unsigned i = 0; i < SHOWN; i++) {
-        (void)NOS(rig, A100, ((const char *[]){"7g.40gb", "", "1g.5gb", "1g.5gb 1g.5gb"})[i]);
+        (void)NOS(
+            rig, A100,
+            ((const char *[]){"1g.5gb 3g.20gb 3g.20gb", "", "1g.5gb 3g.20gb", "1g.5gb 1g.5gb"})[i]);
     }
     for (unsigned i = 0; i < SHOWN; i++) {
-        (void)SHARED(rig, 40, ((const char *[]){"40gb", "", "10gb", "10gb 10gb"})[i]);
+        (void)SHARED(rig, 40,
+                     ((const char *[]){"10gb 15gb 15gb", "", "10gb 15gb", "10gb 10gb"})[i]);
     }
 }
 
