@@ -1,4 +1,5 @@
 /* Which GPUs of a node may be cut, and why others may not. */
+#include "core/cut/node/node.h"
 #include "unit/core/cut/cut_rig.h"
 
 #define SINGLE "nvidia.com/mig.strategy=single"
@@ -292,11 +293,41 @@ TEST_ON(struct cut_rig *rig, a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_b
 TEST_THAT(instances_of_gpus_that_nobody_describes_stay_where_no_pod_needs_their_room)
 {
     struct cut_rig *rig = *state;
-    (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
-                         "nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=3", UNCLEAR);
-    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x "
-                                       "7g.40gb; GPU 2 into nothing: 0\n");
+    for (int whole = 0; whole < 2; whole++) { /* and a whole GPU, which is no instance */
+        (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
+                             "nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=3",
+                             whole ? UNCLEAR " nvidia.com/gpu=1" : UNCLEAR);
+        rig->input.limits.mig_mode = whole;
+        (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+        assert_string_equal(rig_told(rig),
+                            "node-0: GPU 0 into 2x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x "
+                            "7g.40gb; GPU 2 into nothing: 0\n");
+        rig_clear(rig);
+    }
+}
+
+TEST_THAT(gpus_are_known_by_what_is_told_or_where_as_many_are_inferred_as_the_label_counts)
+{
+    static const struct {
+        enum sl_layout layout;
+        uint16_t counted; /* GPUs, of which two are there */
+        bool elsewhere;   /* a resource that is on none of them */
+        bool known;
+    } rows[] = {
+        {SL_LAYOUT_ANNOTATED, 2, false, true}, {SL_LAYOUT_ANNOTATED, 3, false, true},
+        {SL_LAYOUT_ANNOTATED, 2, true, false}, {SL_LAYOUT_INFERRED, 0, false, true},
+        {SL_LAYOUT_INFERRED, 2, false, true},  {SL_LAYOUT_INFERRED, 3, false, false},
+        {SL_LAYOUT_INFERRED, 1, false, false}, {SL_LAYOUT_INFERRED, 2, true, false},
+    };
+    struct cut_rig *rig = *state;
+    struct sl_node *node = node_of(rig, MANAGED(rig, A100, "3g.20gb", "2g.10gb"));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        node->layout = rows[i].layout;
+        node->partition.n_gpus = rows[i].counted;
+        node->pool[i % 2].on_devices = !rows[i].elsewhere;
+        node->pool[1 - i % 2].on_devices = true;
+        assert_int_equal(sl_cut_devices_are_known(node), rows[i].known);
+    }
 }
 
 TEST_ON(struct cut_rig *rig, gpus_that_nobody_describes_are_cut_where_model_and_count_are_known)
