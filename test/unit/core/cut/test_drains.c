@@ -54,8 +54,8 @@ static void set_namespace(struct cut_rig *rig, size_t node, size_t pod, const ch
 
 TEST_ON(struct cut_rig *rig, what_a_drain_waits_for_is_told_without_the_names_of_others)
 {
-    (void)MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb", "1g.5gb");
-    rig_run(rig, 0, "mig-3g.20gb=1", 600);
+    (void)MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb", "1g.5gb 1g.5gb");
+    rig_run(rig, 0, "mig-1g.5gb=1 mig-3g.20gb=1", 600);
     rig_run(rig, 0, "mig-3g.20gb=1", 300);
     rig_run(rig, 0, "mig-2g.10gb=1", 900);
     rig_run(rig, 0, "mig-1g.5gb=1", 0); /* nobody knows when it ends */

@@ -66,7 +66,7 @@ static bool run_pods(struct cut_rig *rig, size_t i, const struct drawn *node, un
         all += node->gpu[d].all[k];
         used += node->gpu[d].used[k];
     }
-    bool lags = all > used && pick(8) == 0;
+    bool lags = all > used && pick(4) == 0;
     if (used + lags > 0) {
         (void)snprintf(ask, sizeof(ask), "gpu-%dgb=%d", sizes[k], used + lags);
         rig_run(rig, i, ask, 0);

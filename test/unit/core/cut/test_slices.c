@@ -278,6 +278,19 @@ TEST_ON(struct cut_rig *rig, a_slice_has_the_memory_of_its_name)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 10gb: 1\n");
 }
 
+/* The nodes have as much free, and not as much in use. */
+TEST_ON(struct cut_rig *rig, nodes_are_not_alike_of_which_more_stays)
+{
+    (void)SHARED(rig, 80, "20gb* 20gb* 20gb*");
+    (void)SHARED(rig, 80, "20gb*");
+    rig_run(rig, 0, "gpu-20gb=3", 0);
+    rig_run(rig, 1, "gpu-20gb=1", 0);
+    rig->input.max_plans = 1;
+    wait_for(rig, 10);
+    wait_for(rig, 40);
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 10gb + 1x 20gb + 1x 40gb: 0 1\n");
+}
+
 /* The first slice would go where least is lost, and makes room for the second. */
 TEST_ON(struct cut_rig *rig, slices_of_a_plan_make_room_for_one_another)
 {
