@@ -130,6 +130,23 @@ TEST_ON(struct cut_rig *rig, what_is_tried_is_bounded_and_paid_for)
         rig_clear(rig);
     }
     assert_true(spent[1] > 5 * spent[0]);
+    int64_t left[2];
+    int64_t packed[2];
+    for (unsigned i = 0; i < 2; i++) { /* and so is the search for drains */
+        for (unsigned k = 0; k < 1 + i; k++) {
+            rig_run(rig, NOS(rig, A100, "4g.20gb* 3g.20gb*"), "mig-4g.20gb=1 mig-3g.20gb=1",
+                    600 - 60 * k);
+        }
+        (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+        rig->input.drain = true;
+        int64_t before = rig->cutter->table.packed;
+        rig_plan(rig);
+        assert_int_equal(rig->output.n_drains, 1);
+        packed[i] = rig->cutter->table.packed - before;
+        left[i] = rig->cutter->work;
+        rig_clear(rig);
+    }
+    assert_true(packed[1] > packed[0] && left[0] - left[1] >= 12 * (packed[1] - packed[0]));
 }
 
 /* Nodes of many kinds, of which the last alone loses nothing by a cut, are all looked at, wherever
