@@ -425,15 +425,16 @@ TEST_ON(struct cut_rig *rig, a_pod_that_waited_long_does_not_wait_for_promises_t
 /* Just after a pod has ended, nos' agent tells of it still. */
 TEST_ON(struct cut_rig *rig, a_drain_goes_on_while_a_report_lags)
 {
+    (void)MANAGED(rig, A30, "4g.24gb"); /* nothing to the pod */
     size_t node = NOS(rig, A100, "3g.20gb* 3g.20gb*");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     assert_string_equal(rig_told(rig), "");
     rig->site[node].drains_for = 1;
     rig->site[node].drains_until_us = rig_now + 700 * rig_second;
-    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 700 s\n");
+    assert_string_equal(rig_told(rig), "drain node-1 for 0 until 700 s\n");
     rig->site[node].drains_until_us = rig_now - 29 * rig_second; /* they are slow to end */
-    assert_string_equal(rig_told(rig), "drain node-0 for 0 until -29 s\n");
+    assert_string_equal(rig_told(rig), "drain node-1 for 0 until -29 s\n");
     rig->site[node].drains_until_us = rig_now - 30 * rig_second;
     assert_string_equal(rig_told(rig), "");
 }
