@@ -132,7 +132,7 @@ static size_t settle_all(struct sl_cutter *cutter, size_t *n_plans)
             }
         }
         n_pods += plan->n_pods;
-        *n_plans += plan->n_cuts > 0 || plan->n_pods > 0;
+        *n_plans += plan->n_pods > 0; /* of a cut under way maybe none */
     }
     return refused;
 }
@@ -152,7 +152,6 @@ int sl_cutter_plan(struct sl_cutter *cutter, const struct sl_cut_input *input,
 {
     *output = (struct sl_cut_output){0};
     cutter->input = input;
-    cutter->n_opened = 0;
     cutter->n_making = count_making(input);
     cutter->max_opened = input->max_plans < OPENED_MAX ? input->max_plans : OPENED_MAX;
     cutter->max_opened += cutter->n_making;
@@ -167,7 +166,7 @@ int sl_cutter_plan(struct sl_cutter *cutter, const struct sl_cut_input *input,
         sl_cut_open_making(cutter);
         sl_cut_walk(cutter);
         size_t refused = settle_all(cutter, &output->n_plans);
-        if (refused == 0 || tries + 1 == TRIES) {
+        if (refused == 0) {
             break;
         }
         sl_cut_reset_candidates(cutter);

@@ -91,7 +91,6 @@ static bool device_keeps(const struct sl_view *view, const struct later *later, 
             return false;
         }
         sl_mig_place(device->model, &device->layout, at);
-        device->n_stay++;
     }
     return true;
 }

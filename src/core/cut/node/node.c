@@ -78,7 +78,7 @@ static bool device_in_use(const struct sl_view *view, unsigned device)
 static bool nothing_in_use(const struct sl_view *view)
 {
     for (unsigned p = 0; p < view->node->n_pools; p++) {
-        if (view->pool_used[p] > 0 || !sl_kinds[view->node->pool[p].kind].cut) {
+        if (!sl_kinds[view->node->pool[p].kind].cut) {
             return false;
         }
     }

@@ -9,7 +9,6 @@ enum { REPACK_STEPS = 400 };
 
 void sl_cut_node_save(const struct sl_cut_node *node, struct sl_cut_saved *saved)
 {
-    memset(saved->whole, 0, sizeof(saved->whole));
     for (unsigned d = 0; d < node->n; d++) {
         memcpy(saved->need[d], node->device[d].need, sizeof(saved->need[d]));
         saved->whole[d] = node->device[d].need_whole;

@@ -7,14 +7,6 @@
 
 enum { WHOLE = SL_MIG_PROFILES_MAX, UNITS, OPTIONS_MAX = 512, GPUS_MAX = 3 };
 
-static uint32_t seed;
-
-static inline unsigned pick(unsigned n)
-{
-    seed = seed * 1664525u + 1013904223u;
-    return n == 0 ? 0 : (seed >> 8) % n;
-}
-
 /* ---- what a device could hold ---- */
 
 struct option {
@@ -371,19 +363,6 @@ static inline size_t random_node(struct cut_rig *rig, struct drawn_node *out, un
     size_t i = rig_node(rig, actuator, product, NULL, n_gpus, text);
     run_pods(rig, i, out->model, out->gpu, n_gpus, nos, out->used);
     return i;
-}
-
-/* Pods that something free takes already are not the planner's. */
-static inline bool fits_now(const struct cut_rig *rig, const struct sl_pod *pod)
-{
-    struct sl_ask ask;
-    sl_pod_ask(pod, &ask);
-    for (size_t i = 0; i < rig->n_nodes; i++) {
-        if (sl_fit(rig->view[i], &ask, NULL)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 #endif

@@ -247,6 +247,86 @@ static inline struct sl_cut_pod *rig_wait(struct cut_rig *rig, const char *asks,
 
 /* ---- plans ---- */
 
+/* Units of the resource that the node has on the GPUs of the cuts now, and that it will have. */
+static inline void rig_count_made(const struct sl_node *node, const struct sl_cut *cuts, size_t n,
+                                  const char *resource, int64_t *now, int64_t *then)
+{
+    *now = 0;
+    *then = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct sl_cut *cut = &cuts[i];
+        const struct sl_device *device = NULL;
+        for (unsigned d = 0; d < node->n_devices; d++) {
+            device = node->device[d].index == (int)cut->device ? &node->device[d] : device;
+        }
+        for (unsigned k = 0; device != NULL && k < node->n_instances; k++) {
+            const struct sl_instance *instance = &node->instance[k];
+            bool here = &node->device[instance->device] == device &&
+                        strcmp(node->pool[instance->pool].resource, resource) == 0;
+            *now += !here ? 0 : cut->n_sizes > 0 ? instance->slices : 1;
+        }
+        bool whole = strcmp(resource, "nvidia.com/gpu") == 0;
+        *now += whole && device != NULL && !device->mig;
+        *then += whole && cut->whole;
+        for (unsigned k = 0; k < cut->n; k++) {
+            const struct sl_mig_model *model = device != NULL ? device->model : node->model;
+            const struct sl_mig_profile *profile = &model->profiles[cut->instance[k].profile];
+            const char *name = profile->resource;
+            for (unsigned p = 0; p < node->n_pools; p++) {
+                name = node->pool[p].profile == profile ? node->pool[p].resource : name;
+            }
+            *then += strcmp(name, resource) == 0;
+        }
+        for (unsigned k = 0; k < cut->n_sizes; k++) {
+            char name[48];
+            (void)snprintf(name, sizeof(name), "nvidia.com/gpu-%ugb", cut->slices[k].gb);
+            *then += strcmp(name, resource) == 0 ? cut->slices[k].n : 0;
+        }
+    }
+}
+
+/* Returns how many units of an item the node, or cut: its GPUs that are cut alone, will have beside
+ * the first n pods, as far as they wait for a cut under way or are of the plan. */
+static inline int64_t rig_left(const struct cut_rig *rig, size_t node,
+                               const struct sl_cut_plan *plan, const struct sl_ask_item *item,
+                               size_t n, bool cut)
+{
+    const struct sl_view *view = rig->view[node];
+    const struct sl_cut_site *site = &rig->site[node];
+    bool making = site->n_making > 0;
+    int pool = sl_view_pool(view, item->key);
+    int64_t now = 0;
+    int64_t then = 0;
+    rig_count_made(view->node, making ? site->making : plan->cut,
+                   making ? site->n_making : plan->n_cuts, item->resource, &now, &then);
+    int64_t left = cut ? then : then - now;
+    left += pool < 0 || cut ? 0 : view->node->pool[pool].capacity - view->pool_used[pool];
+    for (size_t i = 0, k = 0; i < n; i++) {
+        bool planned = plan != NULL && k < plan->n_pods && plan->pod[k] == i;
+        k += planned;
+        const struct sl_pod *pod = rig->pod[i].pod;
+        bool counts = planned || (rig->pod[i].has_room && rig->pod[i].made == node + 1);
+        for (uint32_t j = 0; counts && j < pod->n_items; j++) {
+            left -= pod->items[j].key == item->key ? pod->items[j].count : 0;
+        }
+    }
+    return left;
+}
+
+/* The pods of a plan get what they ask for. */
+static inline void rig_check_pods(const struct cut_rig *rig, const struct sl_cut_plan *plan)
+{
+    const struct sl_node *node = rig->view[plan->view]->node;
+    for (size_t k = 0; k < plan->n_pods && !node->partition.single; k++) {
+        const struct sl_pod *pod = rig->pod[plan->pod[k]].pod;
+        for (uint32_t i = 0; i < pod->n_items; i++) {
+            if (rig_left(rig, plan->view, plan, &pod->items[i], plan->pod[k] + 1, false) < 0) {
+                fail_msg("%s lacks %s", node->name, pod->items[i].resource);
+            }
+        }
+    }
+}
+
 /* No plan is ever against the rules. */
 static inline void rig_check(const struct cut_rig *rig)
 {
@@ -257,6 +337,7 @@ static inline void rig_check(const struct cut_rig *rig)
         char reason[256];
         if (plan->n_cuts == 0) {
             assert_true(rig->site[plan->view].n_making > 0 && plan->n_pods > 0);
+            rig_check_pods(rig, plan);
             continue;
         }
         if (!sl_cut_allowed(rig->view[plan->view], plan->cut, plan->n_cuts, rig->input.limits,
@@ -264,6 +345,7 @@ static inline void rig_check(const struct cut_rig *rig)
             fail_msg("%s: %s", rig->node[plan->view].node->name, reason);
         }
         assert_false(rig->site[plan->view].out);
+        rig_check_pods(rig, plan);
         for (size_t k = 1; k < plan->n_pods; k++) {
             assert_true(plan->pod[k - 1] < plan->pod[k]);
         }
@@ -307,6 +389,29 @@ static inline const char *rig_told(struct cut_rig *rig)
                        (long long)((drain->until_us - rig_now) / rig_second));
     }
     return rig->text;
+}
+
+/* Pods that something free takes already are not the planner's. */
+static inline bool fits_now(const struct cut_rig *rig, const struct sl_pod *pod)
+{
+    struct sl_ask ask;
+    sl_pod_ask(pod, &ask);
+    for (size_t i = 0; i < rig->n_nodes; i++) {
+        if (sl_fit(rig->view[i], &ask, NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- chance ---- */
+
+static uint32_t seed;
+
+static inline unsigned pick(unsigned n)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return n == 0 ? 0 : (seed >> 8) % n;
 }
 
 #define GPUS(...)                                                                                  \

@@ -143,6 +143,25 @@ TEST_ON(struct cut_rig *rig, nos_agents_have_to_report_first_what_a_new_pod_hold
     assert_string_equal(judged(rig, &both, 1), ""); /* no pod got what has gone */
 }
 
+/* A pod of two resources: of either the agent may call the wrong one free. */
+TEST_ON(struct cut_rig *rig, a_new_pod_keeps_all_that_it_may_hold)
+{
+    (void)NOS(rig, A100, "1g.5gb* 1g.5gb 1g.5gb", "2g.10gb* 2g.10gb 2g.10gb");
+    rig_run(rig, 0, "mig-1g.5gb=1 mig-2g.10gb=1", 0);
+    const char *uid = rig->view[0]->resident[0].pod->uid;
+    const struct sl_cut_seen seen = {sl_hash(uid, strlen(uid)), rig_now};
+    rig->input.limits =
+        (struct sl_cut_limits){.reported_us = rig_now - 1, .seen = &seen, .n_seen = 1};
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig->input.limits.reported_us = rig_now;
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+    assert_int_equal(rig->output.plan[0].n_pods, 2);
+    assert_int_equal(rig->output.plan[0].n_cuts, 2);
+}
+
 TEST_ON(struct cut_rig *rig, nos_makes_no_instance_with_attributes)
 {
     struct sl_cut cut = {.device = 0};

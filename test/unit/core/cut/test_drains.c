@@ -54,8 +54,8 @@ static void set_namespace(struct cut_rig *rig, size_t node, size_t pod, const ch
 
 TEST_ON(struct cut_rig *rig, what_a_drain_waits_for_is_told_without_the_names_of_others)
 {
-    (void)MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb", "1g.5gb");
-    rig_run(rig, 0, "mig-3g.20gb=1", 600);
+    (void)MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb", "1g.5gb 1g.5gb");
+    rig_run(rig, 0, "mig-1g.5gb=1 mig-3g.20gb=1", 600);
     rig_run(rig, 0, "mig-3g.20gb=1", 300);
     rig_run(rig, 0, "mig-2g.10gb=1", 900);
     rig_run(rig, 0, "mig-1g.5gb=1", 0); /* nobody knows when it ends */
@@ -425,15 +425,16 @@ TEST_ON(struct cut_rig *rig, a_pod_that_waited_long_does_not_wait_for_promises_t
 /* Just after a pod has ended, nos' agent tells of it still. */
 TEST_ON(struct cut_rig *rig, a_drain_goes_on_while_a_report_lags)
 {
+    (void)MANAGED(rig, A30, "4g.24gb"); /* nothing to the pod */
     size_t node = NOS(rig, A100, "3g.20gb* 3g.20gb*");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     assert_string_equal(rig_told(rig), "");
     rig->site[node].drains_for = 1;
     rig->site[node].drains_until_us = rig_now + 700 * rig_second;
-    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 700 s\n");
+    assert_string_equal(rig_told(rig), "drain node-1 for 0 until 700 s\n");
     rig->site[node].drains_until_us = rig_now - 29 * rig_second; /* they are slow to end */
-    assert_string_equal(rig_told(rig), "drain node-0 for 0 until -29 s\n");
+    assert_string_equal(rig_told(rig), "drain node-1 for 0 until -29 s\n");
     rig->site[node].drains_until_us = rig_now - 30 * rig_second;
     assert_string_equal(rig_told(rig), "");
 }

@@ -107,6 +107,24 @@ TEST_ON(struct cut_rig *rig, nodes_that_hold_the_same_are_not_alike_where_less_m
                         "node-1: GPU 0 into 1x 4g.20gb; GPU 1 into 1x 4g.20gb: 0 1\n");
 }
 
+/* The nodes hold the same under names that their drivers spell differently. */
+TEST_ON(struct cut_rig *rig, nodes_are_not_alike_whose_free_units_have_other_names)
+{
+    for (unsigned last = 0; last < 2; last++) {
+        static const char *const gpu[] = {"1g.10gb 4g.39gb", "1g.10gb 4g.40gb"};
+        (void)MANAGED(rig, "NVIDIA-A100-SXM4-80GB", gpu[last]);
+        (void)MANAGED(rig, "NVIDIA-A100-SXM4-80GB", gpu[1 - last]);
+        rig->input.max_plans = 1;
+        (void)rig_wait(rig, "mig-2g.20gb=1", NULL);
+        (void)rig_wait(rig, "mig-4g.40gb=1", NULL);
+        rig_plan(rig);
+        assert_int_equal(rig->output.n_plans, 1);
+        assert_int_equal(rig->output.plan[0].view, 1 - last);
+        assert_int_equal(rig->output.plan[0].n_pods, 2);
+        rig_clear(rig);
+    }
+}
+
 TEST_ON(struct cut_rig *rig, nodes_of_every_kind_are_looked_at)
 {
     (void)MANAGED(rig, A30, "4g.24gb");

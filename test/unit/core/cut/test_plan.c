@@ -55,6 +55,30 @@ TEST_ON(struct cut_rig *rig, pods_that_come_later_wait_for_what_a_cut_under_way_
     assert_string_equal(rig_told(rig), "node-0: : 2\nnode-1: GPU 0 into 7x 1g.5gb: 3\n");
 }
 
+/* GPUs of two models on one node, and cuts under way on the second and the third of the nodes. */
+TEST_ON(struct cut_rig *rig, pods_wait_for_what_any_cut_under_way_makes)
+{
+    const struct sl_cut large = {.device = 1, .n = 1, .instance = {{0, 0}}};
+    const struct sl_cut small = {.device = 0, .n = 2, .instance = {{0, 0}, {0, 1}}};
+    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
+    (void)MANAGED(rig, A100, "7g.40gb");
+    for (size_t i = 1; i < 3; i++) {
+        rig->site[i].out = true;
+        rig->site[i].making = i == 1 ? &large : &small;
+        rig->site[i].n_making = 1;
+        rig->site[i].made_us = rig_now + 20 * rig_second;
+    }
+    struct sl_node *mixed = rig->node[1].node;
+    mixed->device[1].model = sl_mig_model_find(SL_STR(A30), 0);
+    mixed->model = NULL;
+    for (unsigned i = 0; i < 4; i++) {
+        (void)rig_wait(rig, i % 2 == 0 ? "mig-1g.5gb=1" : "mig-1g.6gb=1", NULL);
+    }
+    rig->input.max_plans = 0;
+    assert_string_equal(rig_told(rig), "node-1: : 1\nnode-2: : 0 2\n");
+}
+
 TEST_ON(struct cut_rig *rig, what_stays_in_use_is_not_made)
 {
     struct sl_cut cut;
@@ -124,6 +148,63 @@ TEST_ON(struct cut_rig *rig, what_a_pod_ahead_could_have_is_not_cut_for_one_behi
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 1g.5gb + 1x 3g.20gb: 1\n");
+}
+
+/* Of pods that have room each is counted, whatever others would have had cut. */
+TEST_ON(struct cut_rig *rig, all_pods_ahead_that_have_room_keep_it)
+{
+    (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb", "7g.40gb");
+    for (unsigned i = 0; i < 3; i++) { /* the second has room elsewhere, not here */
+        rig_wait(rig, i == 1 ? "mig-3g.20gb=1" : "mig-7g.40gb=1", NULL)->has_room = true;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    }
+    assert_string_equal(rig_told(rig), "node-0: GPU 2 into 1x 4g.20gb: 3\n");
+}
+
+/* A node is out as its cuts failed before: the others serve the pods as if it were not there. */
+TEST_ON(struct cut_rig *rig, a_node_whose_cuts_failed_leaves_the_others_as_they_are)
+{
+    rig->input.limits.mig_mode = true;
+    (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
+    (void)MANAGED(rig, A30, "4g.24gb");
+    (void)SHARED(rig, 80, "20gb 40gb");
+    (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, "nvidia.com/mig.strategy=single",
+                   GPUS("3g.20gb 3g.20gb"));
+    (void)rig_wait(rig, "gpu=1", "sliced.dev/min-gpu-memory=40Gi");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-2g.12gb=1", NULL);
+    (void)rig_wait(rig, "gpu-70gb=1", NULL);
+    (void)rig_wait(rig, "gpu=3", "sliced.dev/min-gpu-memory=4Gi");
+    static const char others[] = "node-0: GPU 0 into a whole GPU; GPU 1 into 2x 3g.20gb: 0 1\n"
+                                 "%s"
+                                 "node-2: GPU 0 into 1x 70gb: 3\n"
+                                 "node-3: GPU 0 into 7x 1g.5gb: 4\n";
+    char told[512];
+    (void)snprintf(told, sizeof(told), others, "node-1: GPU 0 into 2x 2g.12gb: 2\n");
+    assert_string_equal(rig_told(rig), told);
+    for (size_t i = 0; i < 3; i++) {
+        rig->site[1].failed[i] = rig->output.plan[1].view == 1 ? rig->output.plan[1].digest : 0;
+        rig_plan(rig);
+    }
+    (void)snprintf(told, sizeof(told), others, "");
+    assert_string_equal(rig_told(rig), told);
+}
+
+/* As many as an ask may have. */
+TEST_ON(struct cut_rig *rig, a_pod_may_want_something_of_everything)
+{
+    rig->input.limits.mig_mode = true;
+    (void)MANAGED(rig, A100, "", "", "", "");
+    (void)rig_wait(rig,
+                   "gpu=1 mig-7g.40gb=1 mig-4g.20gb=1 mig-3g.20gb=1 mig-2g.10gb=1 mig-1g.10gb=1 "
+                   "mig-1g.5gb=1 mig-1g.5gb.me=1",
+                   NULL);
+    assert_int_equal(rig->waiting[0]->n_items, SL_ASK_ITEMS_MAX);
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+    assert_int_equal(rig->output.plan[0].n_cuts, 4);
 }
 
 TEST_ON(struct cut_rig *rig, what_it_leaves_is_cut)

@@ -287,3 +287,108 @@ TEST_THAT_WITH(serves_as_many_as_any_geometry_could, set_up, tear_down)
     assert_int_equal(planned, best);
     assert_true(same >= CASES - 2);
 }
+
+/* Does each pod of the plans wait for one unit? One that waits for two, of which one is free beside
+ * the GPUs that are cut, is not counted on these. */
+static bool are_for_one_unit(const struct cut_rig *rig)
+{
+    bool one = true;
+    for (size_t i = 0; i < rig->output.n_plans; i++) {
+        for (size_t k = 0; k < rig->output.plan[i].n_pods; k++) {
+            const struct sl_pod *pod = rig->pod[rig->output.plan[i].pod[k]].pod;
+            one = one && pod->n_items == 1 && pod->items[0].count == 1;
+        }
+    }
+    return one;
+}
+
+/* A pod comes for a unit, or two, of those that cuts under way make, or for anything. */
+static void wait_for_made(struct cut_rig *rig, struct brute *brute)
+{
+    char ask[128];
+    size_t i = pick((unsigned)rig->n_nodes);
+    const struct sl_cut_site *site = &rig->site[i];
+    const struct sl_cut *cut =
+        site->n_making > 0 ? &site->making[pick((unsigned)site->n_making)] : NULL;
+    if (cut == NULL || cut->n == 0) {
+        brute->n_pods = 0; /* the brute force is not asked any more */
+        random_pod(rig, brute);
+        return;
+    }
+    const struct sl_mig_model *model = brute->node[i].model;
+    ask_text(ask, sizeof(ask), &model->profiles[cut->instance[pick(cut->n)].profile],
+             1 + pick(4) / 3);
+    (void)rig_wait(rig, ask, NULL);
+    rig->waiting[rig->n_pods - 1]->constraints = &one_cpu;
+}
+
+/* Lets the plans be under way: their pods are to start there, and other pods come. */
+static void begin_plans(struct cut_rig *rig, struct brute *brute, struct sl_cut *cuts)
+{
+    for (size_t i = 0; i < rig->output.n_plans; i++) {
+        const struct sl_cut_plan *plan = &rig->output.plan[i];
+        struct sl_cut_site *site = &rig->site[plan->view];
+        memcpy(cuts, plan->cut, plan->n_cuts * sizeof(*cuts));
+        site->out = true;
+        site->making = cuts;
+        site->n_making = plan->n_cuts;
+        site->made_us = rig_now + 20 * rig_second;
+        rig->node[plan->view].node->partition.cut = "sliced-0-1";
+        rig_view(rig, plan->view);
+        cuts += plan->n_cuts;
+        for (size_t k = 0; k < plan->n_pods; k++) {
+            rig->pod[plan->pod[k]].has_room = true;
+            rig->pod[plan->pod[k]].made = plan->view + 1;
+        }
+    }
+    for (unsigned n = 1 + pick(5); n > 0; n--) {
+        wait_for_made(rig, brute);
+    }
+}
+
+/* Is there a node whose cut under way makes that for one more pod? */
+static bool is_made(const struct cut_rig *rig, const struct brute *brute, const struct sl_pod *pod)
+{
+    for (size_t i = 0; i < rig->n_nodes; i++) {
+        const struct sl_cut_plan *plan = NULL;
+        for (size_t k = 0; k < rig->output.n_plans; k++) {
+            plan = rig->output.plan[k].view == i ? &rig->output.plan[k] : plan;
+        }
+        if (rig->site[i].n_making > 0 && brute->cpus[i] < 0 &&
+            rig->view[i]->node->partition.actuator == SL_ACTUATOR_MIG_MANAGER &&
+            rig_left(rig, i, plan, &pod->items[0], rig->n_pods, true) >= pod->items[0].count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+TEST_THAT_WITH(what_cuts_under_way_make_is_given_once_and_to_all_whom_it_serves, set_up, tear_down)
+{
+    struct cut_rig *rig = *state;
+    static struct sl_cut cuts[GPUS_MAX];
+    struct brute brute;
+    unsigned waits = 0;
+    for (unsigned i = 0; i < CASES; i++) {
+        seed = i + 1;
+        random_case(rig, &brute);
+        rig_plan(rig);
+        if (!are_for_one_unit(rig)) {
+            continue;
+        }
+        begin_plans(rig, &brute, cuts);
+        rig_plan(rig);
+        unsigned served = served_of(rig);
+        for (size_t k = 0; k < rig->n_pods; k++) {
+            const struct sl_cut_pod *pod = &rig->pod[k];
+            bool later = pod->start_us > 0 || pod->pod->n_items > 1;
+            if (!pod->has_room && !later && (served >> (rig->n_pods - 1 - k) & 1) == 0) {
+                assert_false(is_made(rig, &brute, pod->pod));
+            }
+        }
+        for (size_t k = 0; k < rig->output.n_plans; k++) {
+            waits += rig->output.plan[k].n_cuts == 0;
+        }
+    }
+    assert_true(waits > CASES / 10);
+}

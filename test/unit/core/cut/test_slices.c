@@ -278,6 +278,19 @@ TEST_ON(struct cut_rig *rig, a_slice_has_the_memory_of_its_name)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 10gb: 1\n");
 }
 
+/* The nodes have as much free, and not as much in use. */
+TEST_ON(struct cut_rig *rig, nodes_are_not_alike_of_which_more_stays)
+{
+    (void)SHARED(rig, 80, "20gb* 20gb* 20gb*");
+    (void)SHARED(rig, 80, "20gb*");
+    rig_run(rig, 0, "gpu-20gb=3", 0);
+    rig_run(rig, 1, "gpu-20gb=1", 0);
+    rig->input.max_plans = 1;
+    wait_for(rig, 10);
+    wait_for(rig, 40);
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 10gb + 1x 20gb + 1x 40gb: 0 1\n");
+}
+
 /* The first slice would go where least is lost, and makes room for the second. */
 TEST_ON(struct cut_rig *rig, slices_of_a_plan_make_room_for_one_another)
 {
@@ -339,6 +352,9 @@ TEST_ON(struct cut_rig *rig, cuts_against_the_rules_are_refused)
     assert_false(is_allowed(rig, node, (struct sl_cut){.n_sizes = 9, .slices = {{20, 1}}}));
     assert_false(is_allowed(rig, node, (struct sl_cut){.whole = true}));
     assert_false(is_allowed(rig, node, (struct sl_cut){.n = 1}));
+    assert_false(is_allowed(rig, node, (struct sl_cut){.n = 1, .n_sizes = 1, .slices = {{20, 4}}}));
+    assert_false(
+        is_allowed(rig, node, (struct sl_cut){.whole = true, .n_sizes = 1, .slices = {{20, 4}}}));
     assert_false(
         is_allowed(rig, node, (struct sl_cut){.device = 1, .n_sizes = 1, .slices = {{20, 1}}}));
     assert_false(is_allowed(rig, other, (struct sl_cut){.n_sizes = 1, .slices = {{20, 1}}}));

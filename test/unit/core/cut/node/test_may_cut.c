@@ -1,4 +1,5 @@
 /* Which GPUs of a node may be cut, and why others may not. */
+#include "core/cut/node/node.h"
 #include "unit/core/cut/cut_rig.h"
 
 #define SINGLE "nvidia.com/mig.strategy=single"
@@ -292,11 +293,41 @@ TEST_ON(struct cut_rig *rig, a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_b
 TEST_THAT(instances_of_gpus_that_nobody_describes_stay_where_no_pod_needs_their_room)
 {
     struct cut_rig *rig = *state;
-    (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
-                         "nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=3", UNCLEAR);
-    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x "
-                                       "7g.40gb; GPU 2 into nothing: 0\n");
+    for (int whole = 0; whole < 2; whole++) { /* and a whole GPU, which is no instance */
+        (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
+                             "nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=3",
+                             whole ? UNCLEAR " nvidia.com/gpu=1" : UNCLEAR);
+        rig->input.limits.mig_mode = whole;
+        (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+        assert_string_equal(rig_told(rig),
+                            "node-0: GPU 0 into 2x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x "
+                            "7g.40gb; GPU 2 into nothing: 0\n");
+        rig_clear(rig);
+    }
+}
+
+TEST_THAT(gpus_are_known_by_what_is_told_or_where_as_many_are_inferred_as_the_label_counts)
+{
+    static const struct {
+        enum sl_layout layout;
+        uint16_t counted; /* GPUs, of which two are there */
+        bool elsewhere;   /* a resource that is on none of them */
+        bool known;
+    } rows[] = {
+        {SL_LAYOUT_ANNOTATED, 2, false, true}, {SL_LAYOUT_ANNOTATED, 3, false, true},
+        {SL_LAYOUT_ANNOTATED, 2, true, false}, {SL_LAYOUT_INFERRED, 0, false, true},
+        {SL_LAYOUT_INFERRED, 2, false, true},  {SL_LAYOUT_INFERRED, 3, false, false},
+        {SL_LAYOUT_INFERRED, 1, false, false}, {SL_LAYOUT_INFERRED, 2, true, false},
+    };
+    struct cut_rig *rig = *state;
+    struct sl_node *node = node_of(rig, MANAGED(rig, A100, "3g.20gb", "2g.10gb"));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        node->layout = rows[i].layout;
+        node->partition.n_gpus = rows[i].counted;
+        node->pool[i % 2].on_devices = !rows[i].elsewhere;
+        node->pool[1 - i % 2].on_devices = true;
+        assert_int_equal(sl_cut_devices_are_known(node), rows[i].known);
+    }
 }
 
 TEST_ON(struct cut_rig *rig, gpus_that_nobody_describes_are_cut_where_model_and_count_are_known)
@@ -424,6 +455,45 @@ TEST_THAT(each_thing_that_bars_a_cut_has_its_name)
                           "nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=3",
                           UNCLEAR " nvidia.com/gpu=1");
     assert_string_equal(bar(rig, node), "MigOff");
+}
+
+/* Of two GPUs each is barred by something: said is what is so of both. */
+TEST_ON(struct cut_rig *rig, what_bars_some_gpus_only_is_not_what_bars_the_node)
+{
+    static const struct {
+        const char *gpu[2];
+        const char *pods[2];
+        bool unhealthy[2];
+        bool mig_mode;
+        const char *bar;
+    } rows[] = {
+        {{NULL, NULL}, {"gpu=1"}, {false}, false, "MigOff"},
+        {{NULL, NULL}, {"gpu=1"}, {false}, true, "InUse"},
+        {{NULL, "3g.20gb"}, {"mig-3g.20gb=1"}, {false}, false, "InUse"},
+        {{"3g.20gb", NULL}, {"mig-3g.20gb=1"}, {false}, false, "InUse"},
+        {{"3g.20gb", "2g.10gb"}, {"mig-3g.20gb=1"}, {false, true}, false, "InUse"},
+        {{"3g.20gb", "2g.10gb"}, {"mig-2g.10gb=1"}, {true, false}, false, "InUse"},
+        {{"3g.20gb", "2g.10gb"}, {NULL}, {true, true}, false, "Unhealthy"},
+        {{"3g.20gb", "2g.10gb"}, {NULL}, {true, false}, false, "None"},
+        {{"3g.20gb", "2g.10gb"}, {"mig-3g.20gb=1", "mig-2g.10gb=1"}, {false}, false, "InUse"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t node = rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, NULL, 2, rows[i].gpu);
+        rig->input.limits.mig_mode = rows[i].mig_mode;
+        for (unsigned k = 0; k < 2; k++) {
+            node_of(rig, node)->device[k].healthy = !rows[i].unhealthy[k];
+            if (rows[i].pods[k] != NULL) {
+                rig_run(rig, node, rows[i].pods[k], 0);
+            }
+        }
+        rig_view(rig, node);
+        assert_string_equal(bar(rig, node), rows[i].bar);
+        rig_clear(rig);
+    }
+    size_t node = SHARED(rig, 80, NULL, NULL);
+    rig_run(rig, node, "gpu=1", 0);
+    rig->input.limits.mig_mode = false;
+    assert_string_equal(bar(rig, node), "InUse");
 }
 
 TEST_THAT(all_bars_are_told_apart_and_in_words)

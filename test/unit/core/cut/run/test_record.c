@@ -34,6 +34,19 @@ TEST_THAT(failures_leave_a_node_out_for_twice_as_long_each_time)
     assert_int_equal(record.out_until_us, 0);
 }
 
+/* Of a run that was resumed and left nothing was tried; every other failure counts. */
+TEST_THAT(a_run_that_was_resumed_and_left_is_no_failure)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct sl_cut_record record = {0};
+        const struct sl_cut_run run = {.outcome = i < 2 ? SL_CUT_LEFT : SL_CUT_HALF_APPLIED,
+                                       .resumed = i % 2 == 0};
+        sl_cut_record_note(&record, &run, &rules, 0);
+        assert_int_equal(record.failures, i > 0);
+        assert_int_equal(record.out_until_us, i > 0 ? MINUTE : 0);
+    }
+}
+
 static void note(struct sl_cut_record *record, enum sl_cut_outcome outcome, bool moved,
                  uint64_t digest)
 {

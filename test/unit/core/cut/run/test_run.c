@@ -264,3 +264,22 @@ TEST_THAT(the_mark_is_taken_off_however_often_that_fails)
     }
     assert_ends(&scene, SL_CUT_DONE);
 }
+
+/* The mig-manager acts only when the label's value changes, and never tries a failed one again. */
+TEST_THAT(no_two_runs_have_one_name)
+{
+    struct scene scene;
+    begin(&scene);
+    const struct sl_cut cut = scene.run.cut[0];
+    const struct sl_cut other = {.n = 1};
+    struct sl_cut_run run[4];
+    for (int i = 0; i < 4; i++) {
+        sl_cut_run_begin(&run[i], scene.node, i % 2 == 0 ? &cut : &other, 1, 5 + i / 2);
+        for (int k = 0; k < i; k++) {
+            assert_string_not_equal(run[i].name, run[k].name);
+        }
+    }
+    sl_cut_run_begin(&run[1], scene.node, &cut, 1, 5);
+    assert_string_equal(run[1].name, run[0].name);
+    sl_node_unref(scene.node);
+}
