@@ -48,6 +48,7 @@ void sl_book_drop(struct sl_engine *engine, struct sl_cut_book *book)
         engine->under_way -= book->run->resumed ? 0 : 1;
         free(book->run);
         book->run = NULL;
+        book->write = 0; /* whatever becomes of it */
     }
 }
 
