@@ -193,8 +193,6 @@ void sl_plan_pick(struct sl_plan_run *run, struct sl_plan_pod *pod, struct sl_pl
         if (out->node == NULL && only == NULL) {
             again = search.blocker != NULL && sl_plan_reserve_move(run, search.blocker);
             out->reason = again ? SL_HOLD_NONE : conclude_search(&search);
-        } else if (out->node == NULL) {
-            out->reason = SL_HOLD_NO_ROOM;
         }
     }
     if (out->node != NULL) {
