@@ -92,7 +92,24 @@ TEST_ON(struct engine_rig *rig, a_drain_ends_with_its_pod_or_is_for_another)
     assert_string_equal(engine_round(rig), "");
     engine_gone(rig, "r0"); /* nothing is kept any more */
     engine_wait(rig, "c", "mig-3g.20gb=1");
-    assert_non_null(strstr(engine_round(rig), "\nnominate c n0" + 1));
+    assert_non_null(strstr(engine_round(rig), "nominate c n0"));
+}
+
+TEST_ON(struct engine_rig *rig, a_drain_that_is_switched_off_keeps_nothing)
+{
+    put_full_node(rig);
+    sl_engine_record(rig->engine, record, rig);
+    engine_wait(rig, "a", "mig-7g.40gb=1");
+    (void)engine_round(rig);
+    engine_wait(rig, "b", "mig-3g.20gb=1");
+    engine_gone(rig, "r0");
+    (void)engine_round(rig);
+    assert_string_equal(engine_state(rig, "b"), "Held Behind");
+    rig->config.cutting.drain = false;
+    engine_configure(rig);
+    assert_string_equal(engine_later(rig, SL_SECOND_US), "= drain n0: ends\n");
+    assert_int_equal(engine_status(rig, 0).phase, SL_PHASE_IDLE);
+    assert_non_null(strstr(engine_later(rig, SL_SECOND_US), "nominate b n0"));
 }
 
 static const struct waits {
@@ -121,8 +138,8 @@ TEST_ON_EACH(struct engine_rig *rig, what_a_drain_waits_for_is_told, waits)
     (void)engine_node(rig, SL_ACTUATOR_MIG_MANAGER, SMALL, LARGE);
     run(rig, "long", "mig-7g.40gb=1", 86400, "n0", "nvidia.com/mig-7g.40gb=1/0");
     for (unsigned i = 0; i < 4 && row->pods[i] != NULL; i++) {
-        char assignment[] = "nvidia.com/mig-1g.5gb=0/0";
-        assignment[strlen(assignment) - 1] = (char)('0' + i);
+        char assignment[40];
+        (void)snprintf(assignment, sizeof(assignment), "nvidia.com/mig-1g.5gb=0/%u", i);
         run(rig, row->pods[i], "mig-1g.5gb=1", 300 + 60 * (int64_t)i, "n0", assignment);
     }
     engine_wait(rig, "wants", row->asks);
@@ -154,14 +171,19 @@ TEST_ON(struct engine_rig *rig, a_node_of_nos_is_cut_once_its_pods_were_reported
     engine_configure(rig);
     for (unsigned i = 0; i < 2; i++) {
         (void)engine_node(rig, SL_ACTUATOR_NOS_MIG,
-                          "1g.5gb* 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb", "7g.40gb*");
-        run(rig, i == 0 ? "a" : "c", "mig-1g.5gb=1", 0, rig->node[i].name, NULL);
-        run(rig, i == 0 ? "b" : "d", "mig-7g.40gb=1", 0, rig->node[i].name, NULL);
+                          "1g.5gb* 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb",
+                          "1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb*");
+        for (unsigned k = 0; k < 8; k++) {
+            char name[] = "a0";
+            name[0] = (char)(i == 0 ? 'a' : 'c');
+            name[1] = (char)('0' + k);
+            run(rig, name, "mig-1g.5gb=1", 0, rig->node[i].name, NULL);
+        }
     }
     assert_string_equal(engine_round(rig), "");
     engine_wait(rig, "w", "mig-3g.20gb=1");
     assert_string_equal(engine_later(rig, 4 * SL_SECOND_US), "");
-    engine_gone(rig, "c");
+    engine_gone(rig, "c3");
     run(rig, "e", "mig-1g.5gb=1", 0, "n1", NULL); /* unlike the others it is new */
     rig->now_us += SL_HOUR_US;                    /* the clock is put */
     sl_engine_rebase(rig->engine, SL_HOUR_US, rig->now_us);

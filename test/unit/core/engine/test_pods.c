@@ -191,6 +191,8 @@ TEST_ON(struct engine_rig *rig, a_refused_release_lets_others_go_first)
                         "nominate b n0 nvidia.com/gpu=0\nrelease b\nwithdraw a -\n");
     assert_string_equal(engine_state(rig, "a"), "Held Expired");
     assert_string_equal(engine_later(rig, SL_SECOND_US), ""); /* a refusal lets nothing pause */
+    engine_tell(rig, (struct engine_ask){.name = "a", .asks = "gpu=1", .nominated = "n0"});
+    assert_string_equal(engine_later(rig, SL_SECOND_US), "withdraw a n0\n"); /* it landed late */
 }
 
 /* After eight refusals in a row the pods of the namespace try one at a time. */

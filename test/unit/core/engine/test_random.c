@@ -172,7 +172,7 @@ static void work(struct world *world, unsigned i)
         bool begins = agent->run.outcome == SL_CUT_RUNNING && !agent->run.announces;
         engine_written(rig, i);
         agent->made_us =
-            begins ? rig->now_us + (5 + odds(world, "made", node->name, 60)) * SL_SECOND_US : 0;
+            begins ? rig->now_us + SL_SECOND_US * (5 + odds(world, "made", node->name, 60)) : 0;
     } else if (agent->made_us != 0 && rig->now_us >= agent->made_us) {
         agent->made_us = 0;
         if (!world->quiet && odds(world, "fails", node->name, 5) == 0) {
@@ -195,7 +195,7 @@ static void change(struct world *world)
     if (odds(world, "configure", "", 30) == 0) {
         rig->config.max_releases = odds(world, "releases", "", 2) == 0 ? 3 : 40;
         rig->config.cutting.max_nodes = 1 + odds(world, "nodes", "", 2);
-        rig->config.cutting.batch_us = odds(world, "batch", "", 2) * 10 * SL_SECOND_US;
+        rig->config.cutting.batch_us = 10 * SL_SECOND_US * odds(world, "batch", "", 2);
         rig->config.cutting.drain = odds(world, "drain", "", 2) == 0;
         rig->config.plan.backfill = odds(world, "backfill", "", 4) > 0;
         engine_configure(rig);
