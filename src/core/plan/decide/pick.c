@@ -60,10 +60,8 @@ static void consider_node(struct search *search, struct sl_plan_node *node)
         !sl_scorer_score(run->scorer, node->view, &score)) {
         return;
     }
-    if (search->out->node != NULL &&
-        (score.total < search->best ||
-         (score.total == search->best && node->index > search->out->node->index))) {
-        return;
+    if (search->out->node != NULL && score.total <= search->best) {
+        return; /* nodes come by name */
     }
     int64_t at_us = INT64_MAX;
     if (run->planner->n_reserves > 0 &&
