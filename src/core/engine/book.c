@@ -39,7 +39,6 @@ void sl_book_forget_pods(struct sl_cut_book *book)
         free(uid);
     }
     sl_map_free(&book->uids);
-    book->uids = (struct sl_map){.len = 0};
 }
 
 void sl_book_drop(struct sl_engine *engine, struct sl_cut_book *book)
@@ -48,6 +47,7 @@ void sl_book_drop(struct sl_engine *engine, struct sl_cut_book *book)
         engine->under_way -= book->run->resumed ? 0 : 1;
         free(book->run);
         book->run = NULL;
+        book->write = 0; /* whatever becomes of it */
     }
 }
 
@@ -86,7 +86,6 @@ void sl_books_free(struct sl_engine *engine)
         book_free(engine, book);
     }
     sl_map_free(&engine->books);
-    engine->books = (struct sl_map){.len = 0};
 }
 
 void sl_books_rebase(struct sl_engine *engine, int64_t by_us)

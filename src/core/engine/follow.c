@@ -28,7 +28,6 @@ static void book_open(struct sl_cut_book *book, struct sl_cut_run *run, const st
 {
     book->run = run;
     book->node = hash_node(node);
-    book->write = 0;
     book->trouble[0] = '\0';
     book->begun_us = now_us;
 }

@@ -197,7 +197,6 @@ enum sl_release_after sl_engine_released(struct sl_engine *engine, struct sl_str
         return pauses ? SL_AFTER_PAUSE : SL_AFTER_NOTHING;
     }
     if (end == SL_RELEASE_GONE) {
-        own->call = 0;
         return SL_AFTER_GONE;
     }
     bool denied = end_release(engine, own, end, now_us);

@@ -110,11 +110,10 @@ void sl_stages_pod(struct sl_stages *stages, const struct sl_pod *pod)
 void sl_stages_pod_gone(struct sl_stages *stages, struct sl_str namespace, struct sl_str name)
 {
     struct sl_stage_space *space = sl_stage_space_find(stages, namespace);
-    struct sl_stage_news *news =
-        space == NULL || name.len == 0 ? NULL : sl_map_get(&space->news, name.s, name.len);
     if (space == NULL || name.len == 0) {
         return;
     }
+    struct sl_stage_news *news = sl_map_get(&space->news, name.s, name.len);
     if (news != NULL) {
         news->gone = true;
     } else {

@@ -531,7 +531,6 @@ static void bounded_ended(struct sl_planner *planner, struct sl_plan_ran *ran)
     }
     give_id(planner, ran->account);
     free(ran->account);
-    ran->account = NULL;
 }
 
 /* ---- the whole account ---- */

@@ -60,10 +60,8 @@ static void consider_node(struct search *search, struct sl_plan_node *node)
         !sl_scorer_score(run->scorer, node->view, &score)) {
         return;
     }
-    if (search->out->node != NULL &&
-        (score.total < search->best ||
-         (score.total == search->best && node->index > search->out->node->index))) {
-        return;
+    if (search->out->node != NULL && score.total <= search->best) {
+        return; /* nodes come by name */
     }
     int64_t at_us = INT64_MAX;
     if (run->planner->n_reserves > 0 &&
@@ -193,8 +191,6 @@ void sl_plan_pick(struct sl_plan_run *run, struct sl_plan_pod *pod, struct sl_pl
         if (out->node == NULL && only == NULL) {
             again = search.blocker != NULL && sl_plan_reserve_move(run, search.blocker);
             out->reason = again ? SL_HOLD_NONE : conclude_search(&search);
-        } else if (out->node == NULL) {
-            out->reason = SL_HOLD_NO_ROOM;
         }
     }
     if (out->node != NULL) {

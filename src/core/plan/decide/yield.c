@@ -92,7 +92,7 @@ enum sl_plan_step sl_plan_yield_to_due(struct sl_plan_run *run, struct sl_plan_l
     struct sl_planner *planner = run->planner;
     struct sl_plan_pod *due = sl_plan_bounded_due(planner, lane);
     struct sl_plan_pick pick;
-    if (due == NULL || !sl_plan_is_queued(due) || lane->run.due_tried ||
+    if (run->room == 0 || due == NULL || !sl_plan_is_queued(due) || lane->run.due_tried ||
         sl_plan_preempt_holds(planner, lane, due)) {
         return SL_PLAN_STEP_HELD;
     }
@@ -102,7 +102,7 @@ enum sl_plan_step sl_plan_yield_to_due(struct sl_plan_run *run, struct sl_plan_l
     if (pick.node != NULL) {
         bool nominated = sl_plan_act_nominate(run, due, &pick);
         lane->run.due_tried = !nominated;
-        return nominated && run->room > 0 ? SL_PLAN_STEP_NOMINATED : SL_PLAN_STEP_STOP;
+        return nominated ? SL_PLAN_STEP_NOMINATED : SL_PLAN_STEP_STOP;
     }
     sl_plan_set_reason(planner, due, pick.reason);
     if (pick.reason == SL_HOLD_HEADROOM || !sl_plan_reserve(run, lane, due)) {

@@ -113,7 +113,7 @@ static void set_state(struct sl_planner *planner, struct sl_plan_pod *pod, struc
     if (pod->state == state) {
         return;
     }
-    if (pod->state == SL_QUEUE_STAGED || pod->state == SL_QUEUE_GATED || failed) {
+    if (pod->state == SL_QUEUE_STAGED || failed) {
         pod->ready_us = planner->now_us;
     }
     pod->state = state;

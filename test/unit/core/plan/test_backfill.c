@@ -80,6 +80,19 @@ TEST_ON(struct plan_rig *rig, a_pod_behind_may_take_cpu_that_the_reservation_doe
     assert_string_equal(plan_rig_plan(rig), "backfill long on n1: nvidia.com/gpu=1\n");
 }
 
+/* By then some pods have ended and others have not. */
+TEST_ON(struct plan_rig *rig, a_pod_behind_may_take_cpu_that_comes_free_before_the_reservation)
+{
+    plan_rig_node(rig, "n1", 6)->node.host.cpu_milli = 8;
+    plan_rig_start(rig, pod_with_cpu(rig, "x", 1, 50), "n1", NULL);
+    plan_rig_start(rig, pod_with_cpu(rig, "y", 2, 100), "n1", NULL);
+    plan_rig_start(rig, pod_with_cpu(rig, "z", 3, 900), "n1", NULL);
+    plan_rig_put(rig, pod_with_cpu(rig, "first", 4, 50));
+    plan_rig_put(rig, pod_with_cpu(rig, "wide", 2, 500));
+    plan_rig_put(rig, pod_with_cpu(rig, "long", 1, 500));
+    assert_string_equal(plan_rig_plan(rig), "backfill long on n1: nvidia.com/gpu=3\n");
+}
+
 TEST_ON(struct plan_rig *rig, a_reservation_moves_to_a_node_that_has_it_as_early)
 {
     struct sl_queue_row row;

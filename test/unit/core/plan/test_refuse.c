@@ -174,3 +174,27 @@ TEST_ON(struct plan_rig *rig, some_that_are_let_go_in_between_keep_the_namespace
     }
     assert_int_equal(refused, 45);
 }
+
+/* The limit of any resource that it asks for counts, and of several the strictest. */
+TEST_ON(struct plan_rig *rig, a_pod_of_two_resources_keeps_the_limits_of_both)
+{
+    struct sl_queue_row row;
+    plan_rig_share(plan_rig_node(rig, "n1", 2), 16);
+    rig->config.n_limits = 3;
+    rig->config.limit[0] = (struct sl_plan_limit){"nvidia.com/other", 10};
+    rig->config.limit[1] = (struct sl_plan_limit){GPU, SECONDS(100)};
+    rig->config.limit[2] = (struct sl_plan_limit){"", SECONDS(200)};
+    plan_rig_configure(rig);
+    for (unsigned i = 0; i < 2; i++) {
+        struct plan_rig_pod *p = plan_rig_pod(rig, i == 0 ? "a" : "b", MEM, 1, 100 + i);
+        p->item[1] = plan_rig_pod(rig, "of-its-item", GPU, 1, 1)->item[0];
+        p->pod.n_items = 2;
+        plan_rig_put(rig, p);
+    }
+    assert_string_equal(plan_rig_plan(rig),
+                        "refuse b: Limit\nnomination a on n1: aliyun.com/gpu-mem=0;"
+                        "nvidia.com/gpu=1\n");
+    assert_true(plan_rig_row(rig, "b", &row));
+    assert_int_equal(row.limit.max_timeout_us, SECONDS(100));
+    assert_string_equal(row.limit.resource, GPU);
+}

@@ -240,3 +240,38 @@ TEST_THAT(every_decision_is_the_same_with_it_and_without)
     }
     plan_rig_free(rig[1]);
 }
+
+/* How long the one that runs takes is not known but by its timeout. */
+TEST_THAT(behind_a_pod_of_an_owner_without_former_ones_a_start_is_told_by_its_timeout)
+{
+    struct plan_rig *rig = learning(state);
+    for (unsigned i = 0; i < 3; i++) {
+        ran(rig, OURS, 100);
+    }
+    (void)starts(rig, "runs", THEIRS, 1000);
+    plan_rig_wait(rig, "next", 1, 3600)->pod.owner = OURS;
+    (void)plan_rig_plan(rig);
+    rig->now_us += SECONDS(10);
+    struct sl_queue_row next = row_of(rig, "next");
+    assert_int_equal((next.start_us - rig->now_us) / SECONDS(1), 990);
+    assert_int_equal(next.usual_us, SECONDS(100));
+    assert_int_equal(usual_start(rig, &next), 0);
+}
+
+TEST_THAT(switched_off_nothing_is_usual)
+{
+    struct plan_rig *rig = learning(state);
+    for (unsigned i = 0; i < 3; i++) {
+        ran(rig, OURS, 100);
+    }
+    (void)starts(rig, "runs", OURS, 1000);
+    plan_rig_wait(rig, "next", 1, 3600)->pod.owner = OURS;
+    (void)plan_rig_plan(rig);
+    assert_int_equal(row_of(rig, "next").usual_us, SECONDS(100));
+    rig->config.learn_runtime = false;
+    plan_rig_configure(rig);
+    (void)plan_rig_plan(rig);
+    struct sl_queue_row next = row_of(rig, "next");
+    assert_int_equal(next.usual_us, 0);
+    assert_int_equal(usual_start(rig, &next), 0);
+}

@@ -147,12 +147,22 @@ TEST_ON(struct stage_rig *rig, news_without_room_are_read_instead)
 {
     struct sl_stage_read read;
     wait_for_much(rig, "ns");
+    stage_rig_wait(rig, "of-a-job", "", "job/j");
+    rig->space = "calm";
+    stage_rig_wait(rig, "of-a-pod", "", "p0");
+    stage_rig_read_nothing(rig);
     collect_all(rig);
     sl_stages_set_max(rig->stages, (size_t)2 * WAITERS * ITEMS);
     tell_of_many(rig, "ns");
     assert_in_range(rig->stages->n_news, 0, 2 * WAITERS * ITEMS);
-    assert_true(sl_stages_next_read(rig->stages, rig->now_us, &read));
-    assert_true(sl_str_eq(read.namespace, SL_STR("ns")));
+    unsigned reads = 0;
+    while (sl_stages_next_read(rig->stages, rig->now_us, &read)) {
+        assert_true(sl_str_eq(read.namespace, SL_STR("ns")));
+        assert_int_not_equal(read.kind, SL_STAGE_JOB);
+        sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
+        reads++;
+    }
+    assert_int_equal(reads, WAITERS * ITEMS);
     sl_stages_clear(rig->stages); /* news that wait go with their namespace */
     assert_int_equal(rig->stages->n_news, 0);
     assert_null(rig->stages->news.ring.first);

@@ -555,3 +555,24 @@ TEST_ON(struct stage_rig *rig, nothing_is_left_when_nobody_waits)
     assert_int_equal(stats.waiters + stats.targets + stats.records + stats.jobs, 0);
     assert_string_equal(stage_rig_collect(rig), "");
 }
+
+TEST_ON(struct stage_rig *rig, with_more_room_those_are_read_for_whom_there_was_none)
+{
+    struct sl_stages_stats stats;
+    sl_stages_set_max(rig->stages, 4);
+    for (unsigned i = 0; i < 6; i++) {
+        char name[] = "w0";
+        char after[] = "p0";
+        name[1] = after[1] = (char)('0' + i);
+        stage_rig_wait(rig, name, "", after);
+    }
+    (void)stage_rig_collect(rig);
+    sl_stages_stats(rig->stages, &stats);
+    assert_in_range(stats.targets, 1, 4);
+    assert_true(stats.refused > 0);
+    sl_stages_set_max(rig->stages, 1000);
+    assert_true(sl_stages_changed(rig->stages));
+    (void)stage_rig_collect(rig);
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.targets, 6);
+}

@@ -188,3 +188,29 @@ TEST_THAT(a_pod_is_over_headroom_by_rules_for_its_own_resource)
         plan_rig_free(rig);
     }
 }
+
+/* Of several rules the one counts that keeps the most; a node without the resource adds nothing. */
+TEST_ON(struct plan_rig *rig, a_pod_over_headroom_is_told_by_how_much)
+{
+    struct sl_queue_row row;
+    rig->config.n_headrooms = 4;
+    rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 3};
+    rig->config.headroom[1] = (struct sl_plan_headroom){MEM, SECONDS(60), 12};
+    rig->config.headroom[2] = (struct sl_plan_headroom){"", SECONDS(100), 20};
+    rig->config.headroom[3] = (struct sl_plan_headroom){MEM, SECONDS(7200), 30};
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 4);
+    plan_rig_share(plan_rig_node(rig, "n2", 2), 16);
+    (void)plan_rig_plan(rig);
+    plan_rig_put(rig, plan_rig_pod(rig, "few", MEM, 12, 3600));
+    plan_rig_put(rig, plan_rig_pod(rig, "many", MEM, 13, 3600));
+    plan_rig_put(rig, plan_rig_pod(rig, "short", MEM, 16, 60));
+    assert_string_equal(plan_rig_plan(rig), "refuse many: OverHeadroom\n"
+                                            "nomination few on n2: aliyun.com/gpu-mem=0*12\n"
+                                            "nomination short on n2: aliyun.com/gpu-mem=1*16\n");
+    assert_true(plan_rig_row(rig, "many", &row));
+    assert_int_equal(row.over.units, 20);
+    assert_int_equal(row.over.max_timeout_us, SECONDS(100));
+    assert_int_equal(row.over.capacity, 32);
+    assert_string_equal(row.over.item->resource, MEM);
+}

@@ -27,6 +27,7 @@ TEST_THAT(what_was_never_written_is_due)
 {
     struct sl_notice written = {.at_us = 0};
     assert_due(written, notice(0, 5, 0), SL_NOTICE_CHANGED);
+    assert_due(written, (struct sl_notice){.at_us = SECOND}, SL_NOTICE_CHANGED);
 }
 
 TEST_THAT(what_stays_as_it_is_stays_written)
