@@ -35,6 +35,8 @@ struct scene {
 struct shown {
     const char *resource;
     const char *units;
+    const char *also; /* the node's other resource, of which it has also_units */
+    const char *also_units;
     const char *config;  /* nvidia.com/mig.config */
     const char *state;   /* nvidia.com/mig.config.state */
     const char *cut;     /* sliced.dev/cut */
@@ -69,7 +71,9 @@ static inline void show(struct scene *scene, struct shown shown)
         {SL_STR("nos.nebuly.com/status-partitioning-plan"), sl_str_of(shown.status),
          &annotation[1]},
     };
-    struct sl_pair allocatable = {sl_str_of(shown.resource), sl_str_of(shown.units), NULL};
+    struct sl_pair also = {sl_str_of(shown.also), sl_str_of(shown.also_units), NULL};
+    struct sl_pair allocatable = {sl_str_of(shown.resource), sl_str_of(shown.units),
+                                  shown.also == NULL ? NULL : &also};
     if (shown.cut == NULL) {
         annotation[1].next = NULL;
     }

@@ -82,6 +82,62 @@ TEST_THAT(a_failure_of_a_run_that_took_place_is_the_end)
     assert_ends(&scene, SL_CUT_FAILED);
 }
 
+/* Of two resources either may tell that the run took place, whichever comes first by name. */
+TEST_THAT(a_failure_that_changed_one_of_two_resources_is_not_tried_again)
+{
+    static const struct {
+        const char *small;
+        const char *large;
+        enum sl_cut_outcome outcome;
+    } rows[] = {
+        {"2", "1", SL_CUT_RUNNING},
+        {"1", "1", SL_CUT_HALF_APPLIED},
+        {"2", "0", SL_CUT_HALF_APPLIED},
+        {"2", NULL, SL_CUT_HALF_APPLIED},
+    };
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct scene scene;
+        struct shown now = MIG(SMALL, "2", "all-7g.80gb", "success", NULL);
+        begin(&scene);
+        now.also = LARGE;
+        now.also_units = "1";
+        show(&scene, now);
+        struct sl_cut cut = scene.run.cut[0];
+        sl_cut_run_begin(&scene.run, scene.node, &cut, 1, scene.now_us);
+        while (scene.run.at != SL_CUT_AT_WORK) {
+            if (later(&scene, rules.file_us) == SL_CUT_ORDER) {
+                sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
+            }
+        }
+        now = MIG(SMALL, rows[i].small, scene.run.name, "failed", scene.run.name);
+        now.also = rows[i].large == NULL ? NULL : LARGE;
+        now.also_units = rows[i].large;
+        show(&scene, now);
+        (void)step(&scene);
+        (void)later(&scene, MINUTE);
+        assert_int_equal(scene.run.outcome, rows[i].outcome);
+        sl_node_unref(scene.node);
+    }
+}
+
+/* The device plugin is away while no resource has units. */
+TEST_THAT(units_of_any_resource_tell_that_the_plugin_is_back)
+{
+    struct scene scene;
+    begin(&scene);
+    struct shown now = MIG(SMALL, "0", scene.run.name, "pending", scene.run.name);
+    show(&scene, now);
+    (void)step(&scene);
+    assert_true(scene.run.moved);
+    scene.run.taken = true;
+    now.also = LARGE;
+    now.also_units = "1";
+    show(&scene, now);
+    (void)step(&scene);
+    assert_int_equal(scene.run.outcome, SL_CUT_TAKEN);
+    sl_node_unref(scene.node);
+}
+
 TEST_THAT(a_gpu_left_without_instances_is_told_apart)
 {
     struct scene scene;
