@@ -25,7 +25,6 @@ struct rig {
     struct written written[WRITES_MAX];
     unsigned n_written;
     unsigned n_announced;
-    unsigned n_wakes;
 };
 
 /* Orders that the agent hears of; of the file's alone nothing is noted. */
@@ -54,7 +53,6 @@ static inline void answer(struct rig *rig, enum sl_cut_write_end end)
 static inline void wake(void *context)
 {
     struct rig *rig = context;
-    rig->n_wakes++;
     sl_queue_worker_wake(rig->queue.worker);
 }
 
