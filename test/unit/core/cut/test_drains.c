@@ -187,16 +187,6 @@ TEST_ON(struct cut_rig *rig, gpus_that_are_cut_together_drain_together)
 
 /* ---- what is not free then ---- */
 
-TEST_ON(struct cut_rig *rig, whole_gpus_drain_only_where_mig_mode_may_be_switched)
-{
-    size_t node = MANAGED(rig, A100, NULL);
-    rig_run(rig, node, "gpu=1", 600);
-    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
-    assert_string_equal(rig_told(rig), "");
-    rig->input.limits.mig_mode = true;
-    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
-}
-
 /* Only the kubelet knows which of them is whose. */
 TEST_ON(struct cut_rig *rig, whole_gpus_drain_until_the_last_of_their_pods_has_ended)
 {
@@ -209,18 +199,6 @@ TEST_ON(struct cut_rig *rig, whole_gpus_drain_until_the_last_of_their_pods_has_e
     rig->node[node].node->pool[0].kind = SL_KIND_MEMORY; /* shares: no cut may end them */
     rig_view(rig, node);
     assert_string_equal(rig_told(rig), "");
-}
-
-TEST_ON(struct cut_rig *rig, instances_drain_for_a_whole_gpu_only_where_mig_mode_may_be_switched)
-{
-    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
-    size_t nos = NOS(rig, A100, "3g.20gb* 3g.20gb");
-    rig_run(rig, node, "mig-3g.20gb=1", 600);
-    rig_run(rig, nos, "mig-3g.20gb=1", 300); /* nos switches no MIG mode */
-    (void)rig_wait(rig, "gpu=1", NULL);
-    assert_string_equal(rig_told(rig), "");
-    rig->input.limits.mig_mode = true;
-    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
 TEST_ON(struct cut_rig *rig, no_node_drains_whose_replicas_no_cut_may_end)

@@ -108,26 +108,6 @@ TEST_ON(struct cut_rig *rig, slices_of_memory_that_are_made_serve_further_pods)
     assert_true(gb > 0 && gb <= 25); /* of 40, 10 stay in use, and 5 are the first pod's */
 }
 
-TEST_ON(struct cut_rig *rig, several_profiles_share_a_gpu)
-{
-    (void)MANAGED(rig, A100, "7g.40gb");
-    (void)rig_wait(rig, "mig-3g.20gb=1 mig-1g.5gb=2", NULL);
-    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
-    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
-    assert_string_equal(rig_told(rig),
-                        "node-0: GPU 0 into 2x 1g.5gb + 1x 2g.10gb + 1x 3g.20gb: 0 1\n");
-}
-
-TEST_ON(struct cut_rig *rig, the_pod_ahead_is_worth_more_than_all_behind)
-{
-    (void)MANAGED(rig, A100, "4g.20gb 3g.20gb");
-    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
-    for (unsigned i = 0; i < 7; i++) {
-        (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
-    }
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
-}
-
 /* kube-scheduler takes no pods at the moment: each of two pods has room in turn, and the GPU would
  * be remade for the other one, to and fro. */
 TEST_ON(struct cut_rig *rig, what_a_pod_ahead_could_have_is_not_cut_for_one_behind)
@@ -217,25 +197,6 @@ TEST_ON(struct cut_rig *rig, what_it_leaves_is_cut)
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 2\n");
 }
 
-TEST_ON(struct cut_rig *rig, a_device_with_a_pool_in_use_is_left_alone)
-{
-    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "3g.20gb 2g.10gb 2g.10gb", "7g.40gb");
-    rig_run(rig, node, "mig-3g.20gb=1", 0);
-    for (unsigned i = 0; i < 2; i++) {
-        (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
-    }
-    assert_string_equal(rig_told(rig), "node-0: GPU 2 into 1x 4g.20gb: 0\n");
-}
-
-TEST_ON(struct cut_rig *rig, nos_keeps_what_is_in_use_wherever_it_lies)
-{
-    size_t node = NOS(rig, A100, "1g.5gb* 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb");
-    rig_run(rig, node, "mig-1g.5gb=1", 0);
-    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
-    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 3x 1g.5gb + 1x 3g.20gb: 1\n");
-}
-
 TEST_ON(struct cut_rig *rig, nos_keeps_free_instances_while_its_report_lags)
 {
     size_t node = NOS(rig, A100, "3g.20gb 3g.20gb", "7g.40gb");
@@ -268,38 +229,7 @@ TEST_ON(struct cut_rig *rig, pods_that_gain_little_each_are_worth_it_together)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0 1 2\n");
 }
 
-TEST_ON(struct cut_rig *rig, a_cut_that_failed_is_not_tried_as_it_was)
-{
-    size_t node = MANAGED(rig, A100, "7g.40gb");
-    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.20gb: 0\n");
-    rig->site[node].failed[2] = rig->output.plan[0].digest;
-    assert_string_equal(rig_told(rig), ""); /* one alone would leave half of it unused */
-}
-
-TEST_ON(struct cut_rig *rig, a_node_that_is_out_leaves_its_pods_to_others)
-{
-    size_t first = MANAGED(rig, A100, "7g.40gb");
-    (void)MANAGED(rig, A100, "7g.40gb");
-    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
-    rig->site[first].out = true;
-    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 3g.20gb: 0\n");
-}
-
 /* ---- which node, which device ---- */
-
-TEST_ON(struct cut_rig *rig, as_many_nodes_are_cut_as_allowed)
-{
-    for (unsigned i = 0; i < 3; i++) {
-        (void)MANAGED(rig, A100, "7g.40gb");
-        (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
-    }
-    rig->input.max_plans = 2;
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 4g.20gb: 0\n"
-                                       "node-1: GPU 0 into 1x 4g.20gb: 1\n");
-    rig->input.max_plans = 0;
-    assert_string_equal(rig_told(rig), "");
-}
 
 TEST_ON(struct cut_rig *rig, one_node_serves_all_where_it_can)
 {
@@ -322,20 +252,6 @@ TEST_ON(struct cut_rig *rig, free_instances_in_demand_are_spared)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
     assert_true(sl_mig_shape_parse(SL_STR("3g.20gb"), &demand.row[0].shape));
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 7g.40gb: 0\n");
-}
-
-TEST_ON(struct cut_rig *rig, demand_fills_what_no_pod_needs)
-{
-    static struct sl_demand demand;
-    demand = (struct sl_demand){
-        .n = 2, .row = {{.kind = SL_KIND_MIG, .weight = 2}, {.kind = SL_KIND_MIG, .weight = 3}}};
-    assert_true(sl_mig_shape_parse(SL_STR("1g.5gb"), &demand.row[0].shape));
-    assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[1].shape));
-    rig->input.demand = &demand;
-    (void)NOS(rig, A100, "7g.40gb");
-    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
-    assert_string_equal(rig_told(rig),
-                        "node-0: GPU 0 into 2x 1g.5gb + 1x 2g.10gb + 1x 3g.20gb: 0\n");
 }
 
 TEST_ON(struct cut_rig *rig, cpu_that_pods_of_the_plan_take_counts)
@@ -369,16 +285,6 @@ TEST_ON(struct cut_rig *rig, strategy_single_keeps_boards_whole_for_asks_that_st
     (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS(NULL, NULL));
     (void)rig_wait(rig, "gpu=3", NULL);
     assert_string_equal(rig_told(rig), "");
-}
-
-TEST_ON(struct cut_rig *rig, mig_mode_is_switched_only_where_allowed)
-{
-    (void)MANAGED(rig, A100, NULL, "7g.40gb");
-    (void)rig_wait(rig, "gpu=2", NULL);
-    (void)rig_wait(rig, "mig-4g.20gb=2", NULL);
-    assert_string_equal(rig_told(rig), "");
-    rig->input.limits.mig_mode = true;
-    assert_string_equal(rig_told(rig), "node-0: GPU 1 into a whole GPU: 0\n");
 }
 
 TEST_ON(struct cut_rig *rig, gpus_that_nobody_describes_are_cut_together)
@@ -444,46 +350,6 @@ TEST_ON(struct cut_rig *rig, instances_that_nos_calls_in_use_stay_though_no_pod_
 
 /* ---- all models and multisets ---- */
 
-TEST_ON(struct cut_rig *rig, all_fourteen_maximal_multisets_of_an_a100)
-{
-    static const char *const multisets[] = {
-        "mig-7g.40gb=1",
-        "mig-4g.20gb=1 mig-3g.20gb=1",
-        "mig-4g.20gb=1 mig-2g.10gb=1 mig-1g.5gb=1",
-        "mig-4g.20gb=1 mig-1g.5gb=3",
-        "mig-3g.20gb=2",
-        "mig-3g.20gb=1 mig-2g.10gb=2",
-        "mig-3g.20gb=1 mig-2g.10gb=1 mig-1g.5gb=2",
-        "mig-3g.20gb=1 mig-1g.5gb=4",
-        "mig-3g.20gb=1 mig-2g.10gb=1 mig-1g.5gb=1",
-        "mig-2g.10gb=3 mig-1g.5gb=1",
-        "mig-2g.10gb=2 mig-1g.5gb=3",
-        "mig-2g.10gb=1 mig-1g.5gb=5",
-        "mig-1g.5gb=7",
-        "mig-3g.20gb=1 mig-1g.5gb=3",
-    };
-    const char *now = "";
-    char holds[256];
-    for (size_t i = 0; i < sizeof(multisets) / sizeof(multisets[0]); i++) {
-        rig_clear(rig);
-        (void)MANAGED(rig, A100, now);
-        (void)rig_wait(rig, multisets[i], NULL);
-        rig_plan(rig);
-        assert_int_equal(rig->output.n_plans, 1);
-        const struct sl_cut_plan *plan = &rig->output.plan[0];
-        const struct sl_mig_model *model = rig->node[0].node->model;
-        assert_int_equal(plan->n_pods, 1);
-        holds[0] = '\0';
-        for (unsigned k = 0; k < plan->cut[0].n; k++) {
-            size_t len = strlen(holds);
-            (void)snprintf(holds + len, sizeof(holds) - len, "%s%s@%u", k > 0 ? " " : "",
-                           model->profiles[plan->cut[0].instance[k].profile].name,
-                           plan->cut[0].instance[k].start);
-        }
-        now = holds;
-    }
-}
-
 TEST_ON(struct cut_rig *rig, every_profile_of_every_model)
 {
     for (size_t m = 0; m < sl_mig_model_count(); m++) {
@@ -504,24 +370,6 @@ TEST_ON(struct cut_rig *rig, every_profile_of_every_model)
 }
 
 /* ---- drains ---- */
-
-TEST_ON(struct cut_rig *rig, a_node_drains_that_timeouts_free_earliest)
-{
-    size_t late = MANAGED(rig, A100, "3g.20gb 3g.20gb");
-    size_t early = MANAGED(rig, A100, "3g.20gb 3g.20gb");
-    size_t never = MANAGED(rig, A100, "3g.20gb 3g.20gb");
-    rig_run(rig, late, "mig-3g.20gb=1", 900);
-    rig_run(rig, early, "mig-3g.20gb=1", 600);
-    rig_run(rig, never, "mig-3g.20gb=1", 0);
-    struct sl_cut_pod *pod = rig_wait(rig, "mig-7g.40gb=1", NULL);
-    assert_string_equal(rig_told(rig), "");
-    rig->input.drain = true;
-    assert_string_equal(rig_told(rig), "drain node-1 for 0 until 600 s\n");
-    pod->start_us = rig_now + 700 * rig_second;
-    assert_string_equal(rig_told(rig), "");
-    pod->start_us = rig_now + 800 * rig_second;
-    assert_string_equal(rig_told(rig), "drain node-1 for 0 until 600 s\n");
-}
 
 TEST_ON(struct cut_rig *rig, a_device_of_nos_drains_alone)
 {

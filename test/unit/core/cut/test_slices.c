@@ -21,15 +21,6 @@ TEST_ON(struct cut_rig *rig, a_whole_gpu_is_cut_into_slices_that_pods_wait_for)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 8x 10gb: 0 1\n");
 }
 
-TEST_ON(struct cut_rig *rig, sizes_mix_on_one_gpu)
-{
-    (void)SHARED(rig, 80, "80gb");
-    wait_for(rig, 10);
-    wait_for(rig, 40);
-    wait_for(rig, 7);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 7gb + 2x 10gb + 1x 40gb: 0 1 2\n");
-}
-
 /* The plugin gives a container one slice, and each container of a pod one. */
 TEST_ON(struct cut_rig *rig, a_pod_gets_a_slice_for_each_of_its_containers)
 {
@@ -41,25 +32,6 @@ TEST_ON(struct cut_rig *rig, a_pod_gets_a_slice_for_each_of_its_containers)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 30gb: 1\n");
 }
 
-TEST_ON(struct cut_rig *rig, a_pod_gets_free_slices_beside_new_ones)
-{
-    size_t node = SHARED(rig, 80, "20gb* 30gb");
-    rig_run(rig, node, "gpu-20gb=1", 0);
-    (void)rig_wait(rig, "gpu-30gb=2", NULL);
-    rig->waiting[0]->items[0].each = 1;
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 20gb + 2x 30gb: 0\n");
-}
-
-TEST_ON(struct cut_rig *rig, their_sum_is_at_most_the_memory)
-{
-    (void)SHARED(rig, 79, NULL);
-    wait_for(rig, 40);
-    wait_for(rig, 40);
-    wait_for(rig, 80);
-    wait_for(rig, 39);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 39gb + 1x 40gb: 0 3\n");
-}
-
 /* An H100 has 82 GB by nos' count. */
 TEST_ON(struct cut_rig *rig, an_h100_is_cut_into_two_slices_of_40_gb)
 {
@@ -69,62 +41,6 @@ TEST_ON(struct cut_rig *rig, an_h100_is_cut_into_two_slices_of_40_gb)
     rig_run(rig, 0, "gpu-40gb=1", 0);
     wait_for(rig, 40);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 40gb: 0\n");
-}
-
-TEST_ON(struct cut_rig *rig, slices_in_use_stay)
-{
-    size_t node = SHARED(rig, 80, "20gb* 20gb 20gb 20gb", "10gb* 10gb* 60gb*");
-    rig_run(rig, node, "gpu-20gb=1", 0);
-    rig_run(rig, node, "gpu-10gb=1", 0);
-    rig_run(rig, node, "gpu-10gb=1", 0);
-    rig_run(rig, node, "gpu-60gb=1", 0);
-    wait_for(rig, 60);
-    wait_for(rig, 61);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 20gb + 1x 60gb: 0\n");
-}
-
-TEST_ON(struct cut_rig *rig, free_slices_that_fit_are_kept)
-{
-    (void)SHARED(rig, 80, "40gb 20gb 10gb 5gb 5gb");
-    wait_for(rig, 15);
-    assert_string_equal(rig_told(rig),
-                        "node-0: GPU 0 into 1x 5gb + 1x 15gb + 1x 20gb + 1x 40gb: 0\n");
-}
-
-/* The agent calls a slice free that a pod has taken since. */
-TEST_ON(struct cut_rig *rig, a_report_that_lags_keeps_all_slices_of_the_size)
-{
-    size_t node = SHARED(rig, 80, "20gb 20gb 20gb 10gb");
-    rig_run(rig, node, "gpu-20gb=1", 0);
-    wait_for(rig, 30);
-    wait_for(rig, 20);
-    assert_string_equal(rig_told(rig), "");
-    rig->n_pods = 0;
-    sl_pod_unref(rig->waiting[0]);
-    sl_pod_unref(rig->waiting[1]);
-    wait_for(rig, 15);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 15gb + 3x 20gb: 0\n");
-}
-
-/* Only the kubelet knows which of them a pod has. */
-TEST_ON(struct cut_rig *rig, a_whole_gpu_stays_while_a_pod_has_one_of_them)
-{
-    size_t node = SHARED(rig, 80, NULL, NULL, "80gb");
-    rig_run(rig, node, "gpu=1", 0);
-    wait_for(rig, 10);
-    assert_string_equal(rig_told(rig), "node-0: GPU 2 into 8x 10gb: 0\n");
-}
-
-TEST_ON(struct cut_rig *rig, no_more_slices_than_mps_has_clients)
-{
-    (void)SHARED(rig, 80, NULL);
-    for (unsigned i = 0; i < 60; i++) {
-        wait_for(rig, 1);
-    }
-    rig_plan(rig);
-    assert_int_equal(rig->output.n_plans, 1);
-    assert_int_equal(rig->output.plan[0].n_pods, 48);
-    assert_int_equal(rig->output.plan[0].cut[0].slices[0].n, 48);
 }
 
 /* Returns how many slices of a size the first plan's GPUs will have. */
@@ -184,16 +100,6 @@ TEST_ON(struct cut_rig *rig, a_gpu_with_more_slices_than_can_be_counted_is_left_
     assert_string_equal(rig_told(rig), "");
 }
 
-/* One of the two is in use: the second pod needs a new one. */
-TEST_ON(struct cut_rig *rig, a_slice_in_use_serves_nobody_else)
-{
-    size_t node = SHARED(rig, 80, "20gb* 20gb");
-    rig_run(rig, node, "gpu-20gb=1", 0);
-    wait_for(rig, 20);
-    wait_for(rig, 20);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 20gb: 0 1\n");
-}
-
 /* Sizes that found no room in the end leave their place in the list to others. */
 TEST_ON(struct cut_rig *rig, sizes_that_fit_nowhere_keep_out_no_other)
 {
@@ -249,13 +155,6 @@ TEST_ON(struct cut_rig *rig, what_the_plugin_would_refuse_is_not_cut)
     (void)rig_wait(rig, "mig-1g.10gb=1", NULL);
     (void)rig_wait(rig, "gpu=2", NULL);
     assert_string_equal(rig_told(rig), "");
-}
-
-TEST_ON(struct cut_rig *rig, a_pod_may_want_two_sizes)
-{
-    (void)SHARED(rig, 41, "40gb", "40gb");
-    (void)rig_wait(rig, "gpu-30gb=1 gpu-20gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 20gb; GPU 1 into 1x 30gb: 0\n");
 }
 
 /* The label speaks of MIG, which is not how these GPUs are shared. */

@@ -223,6 +223,17 @@ TEST_ON_EACH(struct engine_rig *rig, refusals_in_a_row, refusals)
     assert_string_equal(engine_state(rig, "y"), row->state);
 }
 
+/* Its gate may be open: whoever is nominated there then finds the node taken. */
+TEST_ON(struct engine_rig *rig, a_release_of_unknown_end_is_not_made_again_before_it_has_expired)
+{
+    engine_wait(rig, "a", "gpu=1");
+    (void)engine_round(rig);
+    assert_int_equal(engine_released(rig, "a", SL_RELEASE_UNKNOWN), SL_AFTER_PAUSE);
+    assert_string_equal(engine_later(rig, SL_SECOND_US), "");
+    assert_string_equal(engine_later(rig, rig->config.plan.hold_us - SL_SECOND_US - 1), "");
+    assert_non_null(strstr(engine_later(rig, 1), "expire a n0 nvidia.com/gpu=0: Expired\n"));
+}
+
 TEST_ON(struct engine_rig *rig, a_pod_that_is_gone_is_to_be_removed)
 {
     engine_wait(rig, "a", "gpu=1");

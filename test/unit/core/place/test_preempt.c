@@ -143,19 +143,6 @@ TEST_THAT(what_never_fits_is_told)
     assert_false(keep[0]);
 }
 
-TEST_THAT(victim_named_twice_is_one_victim)
-{
-    struct rig *rig = rig_of_gpus(2, 16);
-    run(rig, GPU, 1, GPU "=0", 0);
-    run(rig, GPU, 1, GPU "=1", 0);
-    struct sl_ask ask = rig_ask(GPU, 1);
-    struct sl_str victims[] = {SL_STR("u1"), SL_STR("u0"), SL_STR("u1"), SL_STR("u0")};
-    bool keep[4];
-    assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 4, keep, NULL), 1);
-    assert_false(keep[0] || keep[2]);
-    assert_true(keep[1] && keep[3]);
-}
-
 /* Victims times residents would be some 500,000 a round. */
 TEST_THAT(finding_a_victim_among_many_takes_few_steps)
 {

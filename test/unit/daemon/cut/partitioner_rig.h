@@ -3,7 +3,6 @@
 #define SLICED_TEST_PARTITIONER_RIG_H
 
 #include "daemon/cut/partitioner.h"
-#include "daemon/queue/clock.h"
 #include "unit/daemon/queue/queue_rig.h"
 
 #define PRODUCT "NVIDIA-A100-SXM4-80GB"
@@ -26,8 +25,6 @@ struct rig {
     struct written written[WRITES_MAX];
     unsigned n_written;
     unsigned n_announced;
-    unsigned n_wakes;
-    const char *uid; /* of the node; NULL: none */
 };
 
 /* Orders that the agent hears of; of the file's alone nothing is noted. */
@@ -56,7 +53,6 @@ static inline void answer(struct rig *rig, enum sl_cut_write_end end)
 static inline void wake(void *context)
 {
     struct rig *rig = context;
-    rig->n_wakes++;
     sl_queue_worker_wake(rig->queue.worker);
 }
 
@@ -93,9 +89,8 @@ static inline void end(struct rig *rig)
 }
 
 /* Puts the node n with one A100: units of a profile; config is the label nvidia.com/mig.config. */
-static inline void put_named(struct rig *rig, const char *name, const char *resource,
-                             const char *units, const char *config, const char *state,
-                             const char *cut)
+static inline void put_node(struct rig *rig, const char *resource, const char *units,
+                            const char *config, const char *state, const char *cut)
 {
     struct sl_pair label[6] = {
         {SL_STR("nvidia.com/gpu.product"), SL_STR(PRODUCT), NULL},
@@ -108,8 +103,7 @@ static inline void put_named(struct rig *rig, const char *name, const char *reso
     struct sl_pair text = {SL_STR("sliced.dev/cut-text"), SL_STR("GPU 0 into 7x 1g.10gb"), NULL};
     struct sl_pair annotation = {SL_STR("sliced.dev/cut"), sl_str_of(cut), &text};
     struct sl_pair allocatable = {sl_str_of(resource), sl_str_of(units), NULL};
-    const struct sl_node_facts facts = {.name = sl_str_of(name),
-                                        .uid = sl_str_of(rig->uid),
+    const struct sl_node_facts facts = {.name = SL_STR("n"),
                                         .labels = &label[5],
                                         .annotations = cut[0] == '\0' ? NULL : &annotation,
                                         .allocatable = &allocatable,
@@ -118,12 +112,6 @@ static inline void put_named(struct rig *rig, const char *name, const char *reso
     struct sl_node *node = sl_node_new(&facts, NULL);
     assert_non_null(node);
     assert_int_equal(sl_store_put_node(rig->queue.store, node, NULL), 0);
-}
-
-static inline void put_node(struct rig *rig, const char *resource, const char *units,
-                            const char *config, const char *state, const char *cut)
-{
-    put_named(rig, "n", resource, units, config, state, cut);
 }
 
 static inline struct sl_partition_status status_of(struct rig *rig)
@@ -192,20 +180,6 @@ static inline void await_reason(struct rig *rig, const char *uid, enum sl_hold_r
         (void)rig_later(&rig->queue, SECOND / 10);
     }
     assert_int_equal(row_of(rig, uid, &in_us), reason);
-}
-
-static inline void fail_at_once(struct rig *rig)
-{
-    answer(rig, SL_CUT_WRITTEN);
-    put_node(rig, LARGE, "1", name_of(rig), "failed", name_of(rig));
-}
-
-static inline void end_failed(struct rig *rig)
-{
-    assert_int_equal(rig->written[rig->n_written - 1].step, SL_CUT_FINISH);
-    assert_int_equal(rig->written[rig->n_written - 1].run.outcome, SL_CUT_FAILED);
-    answer(rig, SL_CUT_WRITTEN);
-    put_node(rig, LARGE, "1", name_of(rig), "failed", "");
 }
 
 static inline unsigned metric(struct rig *rig, const char *sample)

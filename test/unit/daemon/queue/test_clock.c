@@ -63,31 +63,6 @@ TEST_THAT(a_clock_that_is_put_ends_no_turn_and_lengthens_none)
     }
 }
 
-TEST_THAT(time_outs_and_pauses_last_as_long_as_without)
-{
-    static struct clocked clocked;
-    struct queue_rig *rig = &clocked.rig;
-    begin(&clocked, 1);
-    int64_t hold_us = rig->config.queue.hold_s * SECOND;
-    rig_gated(rig, "a");
-    (void)pass(&clocked, SECOND, 0);
-    rig_answer(rig, 0, SL_RELEASE_REFUSED);
-    (void)pass(&clocked, SECOND, 0);
-    assert_int_equal(rig->n_released, 1);
-    (void)pass(&clocked, SECOND, 100 * HOUR); /* its time-out is not over */
-    assert_int_equal(rig->n_released, 1);
-    (void)pass(&clocked, SECOND, -200 * HOUR); /* nor does it last for days */
-    assert_int_equal(rig->n_released, 1);
-    (void)pass(&clocked, hold_us, 0);
-    assert_int_equal(rig->n_released, 2);
-    rig_answer(rig, 1, SL_RELEASE_FAILED);
-    (void)pass(&clocked, SECOND / 10, 0);
-    (void)pass(&clocked, SECOND / 10, -50 * HOUR);
-    (void)pass(&clocked, SECOND, 0);
-    assert_int_equal(rig->n_released, 3);
-    rig_end(rig);
-}
-
 /* A clock that is put again and again, each time by little. */
 TEST_THAT(small_steps_add_up_slowly)
 {
@@ -120,32 +95,5 @@ TEST_THAT(a_put_clock_tells_no_owner_anew)
         (void)pass(&clocked, SECOND, i == 10 ? HOUR : i == 20 ? -HOUR : 0);
     }
     assert_int_equal(rig->n_told, told);
-    rig_end(rig);
-}
-
-/* Nobody's wait grows by it, and so not what the order promises to all. */
-TEST_THAT(what_the_order_bounded_promises_does_not_grow_by_it)
-{
-    static struct clocked clocked;
-    struct queue_rig *rig = &clocked.rig;
-    struct sl_queue_list list;
-    memset(&clocked, 0, sizeof(clocked));
-    rig_begin(rig);
-    rig->config.plan.order.kind = SL_ORDER_BOUNDED;
-    rig_node(rig, "n1", 2);
-    rig_start(rig);
-    clocked.real_us = rig->now_us;
-    clocked.monotonic_ns = 5000;
-    rig_put(rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "10m", .gpus = 2});
-    (void)pass(&clocked, SECOND, 0);
-    rig_put(rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "10m", .gpus = 2});
-    rig_put(rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "10m", .gpus = 2});
-    (void)pass(&clocked, SECOND, 0);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(rig->queue.row(rig->queue.context, SL_STR("u-b"), &list, NULL), 0);
-        assert_in_range(list.row[0].latest_start_us, 1, rig->now_us + HOUR);
-        sl_queue_list_free(&list);
-        (void)pass(&clocked, SECOND, 100 * HOUR);
-    }
     rig_end(rig);
 }

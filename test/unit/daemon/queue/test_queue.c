@@ -175,53 +175,7 @@ TEST_ON(struct queue_rig *rig, a_turn_that_was_not_taken_is_told)
     assert_non_null(strstr(rig->all_told, "Expired: node n1 was set aside for it"));
 }
 
-TEST_ON(struct queue_rig *rig, a_pod_without_a_gate_is_woken)
-{
-    rig_start_on(rig, 1);
-    rig_put(rig, (struct rig_pod){.name = "a"});
-    (void)rig_round(rig);
-    assert_int_equal(rig->n_released, 1);
-    assert_false(rig->released[0].gated);
-}
-
 /* ---- the window ---- */
-
-TEST_ON(struct queue_rig *rig, only_so_many_are_released_at_a_time)
-{
-    rig->config.queue.max_releases = 256;
-    rig_start_on(rig, 60);
-    for (int i = 0; i < 60; i++) {
-        char name[8];
-        (void)snprintf(name, sizeof(name), "p%02d", i);
-        rig_gated(rig, name);
-    }
-    (void)rig_round(rig);
-    assert_int_equal(rig->n_released, SL_PACE_FIRST);
-    for (int i = 0; i < 4; i++) {
-        char name[8];
-        (void)snprintf(name, sizeof(name), "%s", rig->released[i].uid + 2);
-        rig_answer(rig, (unsigned)i, SL_RELEASE_RELEASED);
-        rig_put(rig, (struct rig_pod){.name = name, .node = "n1"});
-    }
-    rig->now_us += SECOND / 10;
-    (void)rig_round(rig);
-    assert_int_equal(rig->n_released, SL_PACE_FIRST + 4); /* for those bound */
-}
-
-TEST_ON(struct queue_rig *rig, those_that_are_not_bound_soon_make_room_for_others)
-{
-    rig_start_on(rig, 60);
-    for (int i = 0; i < 60; i++) {
-        char name[8];
-        (void)snprintf(name, sizeof(name), "p%02d", i);
-        rig_gated(rig, name);
-    }
-    int64_t wake_us = rig_round(rig);
-    assert_int_equal(rig->n_released, SL_PACE_FIRST);
-    assert_in_range(wake_us, rig->now_us + 1, rig->now_us + SECOND);
-    (void)rig_later(rig, SECOND);
-    assert_int_equal(rig->n_released, 2 * SL_PACE_FIRST);
-}
 
 TEST_ON(struct queue_rig *rig, never_more_are_out_than_configured)
 {

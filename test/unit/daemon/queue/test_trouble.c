@@ -20,18 +20,24 @@ TEST_ON(struct queue_rig *rig, the_timeout_that_a_nomination_was_made_by_is_enfo
     assert_int_equal(rig->released[1].deadline_s, 60);
 }
 
-TEST_ON(struct queue_rig *rig, a_release_that_failed_is_tried_again_for_the_same_nomination)
+/* It has no nomination that would expire, and must not be asked for again and again. */
+TEST_ON(struct queue_rig *rig,
+        a_release_without_a_nomination_that_is_refused_is_made_again_after_a_time_out)
 {
+    rig->config.plan.autoscaler_pods = 1;
     rig_start_on(rig, 1);
+    rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
     rig_come(rig, "a");
-    rig_answer(rig, 0, SL_RELEASE_FAILED);
-    int64_t wake_us = rig_round(rig);
-    assert_int_equal(rig->n_released, 1);
-    assert_in_range(wake_us, rig->now_us + 1, rig->now_us + SECOND);
+    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_RELEASED);
+    rig_answer(rig, 0, SL_RELEASE_REFUSED);
+    rig_round(rig);
+    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_HELD);
     (void)rig_later(rig, SECOND);
+    assert_int_equal(rig->n_released, 1);
+    assert_non_null(strstr(rig->told, "ReleaseRefused: "));
+    (void)rig_later(rig, 2 * rig->config.queue.hold_s * SECOND);
     assert_int_equal(rig->n_released, 2);
-    assert_string_equal(rig->released[1].node, "n1");
-    assert_string_equal(rig_nominate(rig, "a"), "n1");
+    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_RELEASED);
 }
 
 TEST_ON(struct queue_rig *rig,
@@ -65,75 +71,6 @@ TEST_ON(struct queue_rig *rig,
     assert_string_equal(rig->released[2].uid, "u-a");
 }
 
-TEST_ON(struct queue_rig *rig, refusals_of_some_pods_keep_nobody_else_waiting)
-{
-    char name[4] = "a";
-    rig_start_on(rig, 1);
-    for (unsigned i = 0; i < 8; i++, name[0]++) {
-        rig_gated(rig, name);
-        (void)rig_round(rig);
-        rig_answer(rig, i, SL_RELEASE_REFUSED);
-    }
-    rig_come(rig, "z");
-    assert_int_equal(rig_state(rig, "z"), SL_QUEUE_NOMINATED);
-    assert_string_equal(rig->released[8].uid, "u-z");
-}
-
-/* It has no nomination that would expire, and must not be asked for again and again. */
-TEST_ON(struct queue_rig *rig,
-        a_release_without_a_nomination_that_is_refused_is_made_again_after_a_time_out)
-{
-    rig->config.plan.autoscaler_pods = 1;
-    rig_start_on(rig, 1);
-    rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
-    rig_come(rig, "a");
-    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_RELEASED);
-    rig_answer(rig, 0, SL_RELEASE_REFUSED);
-    rig_round(rig);
-    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_HELD);
-    (void)rig_later(rig, SECOND);
-    assert_int_equal(rig->n_released, 1);
-    assert_non_null(strstr(rig->told, "ReleaseRefused: "));
-    (void)rig_later(rig, 2 * rig->config.queue.hold_s * SECOND);
-    assert_int_equal(rig->n_released, 2);
-    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_RELEASED);
-}
-
-TEST_ON(struct queue_rig *rig,
-        a_release_of_unknown_end_is_not_made_again_before_its_nomination_has_expired)
-{
-    rig->config.queue.hold_s = 20;
-    rig_start_on(rig, 1);
-    rig_come(rig, "a");
-    rig_answer(rig, 0, SL_RELEASE_UNKNOWN);
-    for (int i = 0; i < 19; i++) {
-        (void)rig_later(rig, SECOND);
-        assert_int_equal(rig->n_released, 1);
-        assert_string_equal(rig_nominate(rig, "a"), "n1");
-    }
-    (void)rig_later(rig, 2 * SECOND);
-    assert_string_equal(rig_nominate(rig, "a"), "");
-}
-
-/* It has no nomination that would expire. */
-TEST_ON(struct queue_rig *rig, a_release_without_a_nomination_of_unknown_end_is_made_again)
-{
-    rig->config.plan.autoscaler_pods = 1;
-    rig_start_on(rig, 1);
-    rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
-    rig_come(rig, "a");
-    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_RELEASED);
-    assert_int_equal(rig->n_released, 1);
-    rig_answer(rig, 0, SL_RELEASE_UNKNOWN);
-    rig_round(rig);
-    rig_later(rig, 2 * SECOND);
-    assert_int_equal(rig->n_released, 2);
-    assert_string_equal(rig->released[1].node, "");
-    rig_answer(rig, 1, SL_RELEASE_RELEASED);
-    rig_later(rig, HOUR);
-    assert_int_equal(rig->n_released, 2);
-}
-
 TEST_ON(struct queue_rig *rig, a_pod_that_is_gone_gives_its_devices_to_the_next)
 {
     rig_start_on(rig, 1);
@@ -143,73 +80,6 @@ TEST_ON(struct queue_rig *rig, a_pod_that_is_gone_gives_its_devices_to_the_next)
     (void)rig_round(rig);
     assert_string_equal(rig_nominate(rig, "a"), "");
     assert_string_equal(rig_nominate(rig, "b"), "n1");
-}
-
-TEST_ON(struct queue_rig *rig, after_failures_in_a_row_no_further_nominations_are_made_for_a_while)
-{
-    char name[4] = "a";
-    rig_start_on(rig, 8);
-    for (unsigned i = 0; i < 3; i++, name[0]++) {
-        rig_gated(rig, name);
-        (void)rig_round(rig);
-        rig_answer(rig, i, SL_RELEASE_FAILED);
-    }
-    (void)rig_round(rig);
-    rig_come(rig, "z");
-    assert_int_equal(rig_state(rig, "z"), SL_QUEUE_HELD);
-    assert_int_equal(rig->n_released, 3);
-    (void)rig_later(rig, 10 * SECOND);
-    assert_int_equal(rig_state(rig, "z"), SL_QUEUE_NOMINATED);
-    assert_int_equal(rig->n_released, 7); /* z, and the three once more */
-}
-
-/* As of pods that are too large for the API server's store. */
-TEST_ON(struct queue_rig *rig, failures_of_one_namespace_keep_no_other_waiting)
-{
-    char name[4] = "a";
-    rig_start_on(rig, 8);
-    for (unsigned i = 0; i < 5; i++, name[0]++) {
-        rig_put(rig, (struct rig_pod){.name = name, .gated = true, .namespace = "large"});
-        (void)rig_round(rig);
-        if (i < rig->n_released) {
-            rig_answer(rig, i, SL_RELEASE_FAILED);
-        }
-    }
-    (void)rig_round(rig);
-    rig_come(rig, "z");
-    assert_int_equal(rig_state(rig, "z"), SL_QUEUE_NOMINATED);
-    unsigned z = rig->n_released - 1;
-    while (strcmp(rig->released[z].uid, "u-z") != 0) {
-        z--;
-    }
-    rig_answer(rig, z, SL_RELEASE_FAILED); /* this one's too: so it is not the pods */
-    (void)rig_round(rig);
-    rig_come(rig, "zz");
-    assert_int_equal(rig_state(rig, "zz"), SL_QUEUE_HELD);
-}
-
-/* Its node was taken by others while its gate was being opened, and another has room. */
-TEST_ON(struct queue_rig *rig,
-        a_pod_that_is_nominated_anew_while_a_release_is_under_way_is_released_after_it)
-{
-    rig_start_on(rig, 1);
-    rig_come(rig, "a");
-    assert_int_equal(rig->n_released, 1);
-    (void)sl_store_withdraw_all(rig->store);
-    rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
-    rig_node(rig, "n2", 1);
-    rig_round(rig);
-    assert_string_equal(rig_nominate(rig, "a"), "n2");
-    assert_int_equal(rig_state(rig, "a"), SL_QUEUE_NOMINATED);
-    assert_int_equal(rig->n_released, 1);
-    rig_round(rig);
-    assert_int_equal(rig->n_released, 1);
-    rig_answer(rig, 0, SL_RELEASE_RELEASED);
-    rig_round(rig);
-    assert_int_equal(rig->n_released, 2);
-    assert_string_equal(rig->released[1].node, "n2");
-    rig_round(rig);
-    assert_int_equal(rig->n_released, 2);
 }
 
 /* kube-scheduler counts a nomination against others, behind a gate too. */
@@ -346,46 +216,6 @@ TEST_ON(struct queue_rig *rig, turns_are_kept_while_kube_scheduler_is_away)
     (void)rig_later(rig, 2 * SECOND);
     assert_string_equal(rig_nominate(rig, "a"), "");
     assert_int_equal(expiries_of(rig), 1);
-}
-
-TEST_ON(struct queue_rig *rig, a_turn_of_who_was_asked_about_expires_in_time)
-{
-    given_a_turn(rig);
-    rig->queue.heard(rig->queue.context, SL_STR("u-a"));
-    (void)rig_later(rig, SECOND);
-    (void)rig_later(rig, 17 * SECOND);
-    assert_string_equal(rig_nominate(rig, "a"), "n1");
-    (void)rig_later(rig, SECOND);
-    assert_string_equal(rig_nominate(rig, "a"), "");
-    assert_int_equal(expiries_of(rig), 1);
-}
-
-TEST_ON(struct queue_rig *rig, a_turn_of_who_cannot_be_placed_expires_in_time)
-{
-    given_a_turn(rig);
-    rig_put(rig, (struct rig_pod){.name = "a", .nominated = "n1", .tried = true});
-    (void)rig_later(rig, SECOND);
-    (void)rig_later(rig, 17 * SECOND);
-    assert_string_equal(rig_nominate(rig, "a"), "n1");
-    (void)rig_later(rig, SECOND);
-    assert_string_equal(rig_nominate(rig, "a"), "");
-    assert_int_equal(expiries_of(rig), 1);
-}
-
-/* What is asked before the turn has come says nothing of the turn. */
-TEST_ON(struct queue_rig *rig, words_before_the_turn_do_not_count_for_it)
-{
-    given_a_turn(rig);
-    rig->queue.heard(rig->queue.context,
-                     SL_STR("u-b")); /* kube-scheduler tried it, and was refused */
-    (void)rig_round(rig);
-    rig_delete(rig, "a");
-    (void)rig_later(rig, SECOND);
-    assert_string_equal(rig_nominate(rig, "b"), "n1");
-    rig_put(rig, (struct rig_pod){.name = "b", .nominated = "n1"});
-    (void)rig_later(rig, 60 * SECOND);
-    assert_string_equal(rig_nominate(rig, "b"), "n1");
-    assert_int_equal(expiries_of(rig), 0);
 }
 
 TEST_ON(struct queue_rig *rig, a_release_that_fails_at_once_is_no_harm)

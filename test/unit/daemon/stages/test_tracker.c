@@ -140,100 +140,87 @@ static void answer(struct scene *scene, const char *path, const char *body)
     fake_api_add(scene->rig.api, (struct fake_answer){.method = "GET", .path = path, .body = body});
 }
 
-TEST_THAT(what_is_there_is_read_when_somebody_waits_for_it)
+TEST_FIXTURE_OF(struct scene, begin, end)
+
+TEST_ON(struct scene *scene, what_is_there_is_read_when_somebody_waits_for_it)
 {
-    struct scene scene;
-    begin(&scene);
-    answer(&scene, "/api/v1/namespaces/n/pods?fieldSelector=metadata.name=one",
+    answer(scene, "/api/v1/namespaces/n/pods?fieldSelector=metadata.name=one",
            PODS(POD("one", "Succeeded")));
-    answer(&scene, "/apis/batch/v1/namespaces/n/jobs?fieldSelector=metadata.name=j",
+    answer(scene, "/apis/batch/v1/namespaces/n/jobs?fieldSelector=metadata.name=j",
            JOBS(JOB("j", "Complete")));
-    answer(&scene, "/api/v1/namespaces/n/pods?labelSelector=app in (x,y)",
+    answer(scene, "/api/v1/namespaces/n/pods?labelSelector=app in (x,y)",
            PODS(POD("one", "Succeeded") "," POD("two", "Running")));
-    wait_for(&scene, "w", "one, job/j, app in (x,y)");
-    collect(&scene, "w Stage: it waits for pods (app in (x,y)) (1 of 2 have succeeded)");
-    assert_true(sl_stage_tracker_wants_jobs(scene.tracker));
-    tell_pod(&scene, "two", "Succeeded");
-    collect(&scene, "w None: ");
-    assert_int_equal(fake_api_requests(scene.rig.api), 3);
-    sl_stage_tracker_lock(scene.tracker);
-    sl_engine_remove(scene.engine, SL_STR("w"), false, 1);
-    sl_stage_tracker_unlock(scene.tracker);
-    assert_false(sl_stage_tracker_wants_jobs(scene.tracker));
-    end(&scene);
+    wait_for(scene, "w", "one, job/j, app in (x,y)");
+    collect(scene, "w Stage: it waits for pods (app in (x,y)) (1 of 2 have succeeded)");
+    assert_true(sl_stage_tracker_wants_jobs(scene->tracker));
+    tell_pod(scene, "two", "Succeeded");
+    collect(scene, "w None: ");
+    assert_int_equal(fake_api_requests(scene->rig.api), 3);
+    sl_stage_tracker_lock(scene->tracker);
+    sl_engine_remove(scene->engine, SL_STR("w"), false, 1);
+    sl_stage_tracker_unlock(scene->tracker);
+    assert_false(sl_stage_tracker_wants_jobs(scene->tracker));
 }
 
-TEST_THAT(jobs_are_told_by_their_watch)
+TEST_ON(struct scene *scene, jobs_are_told_by_their_watch)
 {
-    struct scene scene;
     const struct sl_job_facts failed = {
         .namespace = SL_STR("n"), .name = SL_STR("j"), .uid = SL_STR("u"), .failed = true};
-    begin(&scene);
-    answer(&scene, "/apis/batch/v1/namespaces/n/jobs?", JOBS(""));
-    wait_for(&scene, "w", "job/j");
-    collect(&scene, "w Stage: it waits for job/j (not there)");
-    sl_stage_tracker_job(scene.tracker, &failed);
-    collect(&scene, "w StageFailed: job/j has failed, and sliced.dev/after names it");
-    sl_stage_tracker_job_gone(scene.tracker, SL_STR("n"), SL_STR("j"));
-    collect(&scene, "w Stage: it waits for job/j (not there)");
-    fake_api_clear(scene.rig.api);
-    answer(&scene, "/apis/batch/v1/namespaces/n/jobs?", JOBS(JOB("j", "Complete")));
-    sl_stage_tracker_listed(scene.tracker,
+    answer(scene, "/apis/batch/v1/namespaces/n/jobs?", JOBS(""));
+    wait_for(scene, "w", "job/j");
+    collect(scene, "w Stage: it waits for job/j (not there)");
+    sl_stage_tracker_job(scene->tracker, &failed);
+    collect(scene, "w StageFailed: job/j has failed, and sliced.dev/after names it");
+    sl_stage_tracker_job_gone(scene->tracker, SL_STR("n"), SL_STR("j"));
+    collect(scene, "w Stage: it waits for job/j (not there)");
+    fake_api_clear(scene->rig.api);
+    answer(scene, "/apis/batch/v1/namespaces/n/jobs?", JOBS(JOB("j", "Complete")));
+    sl_stage_tracker_listed(scene->tracker,
                             true); /* the watch listed anew: who knows what it missed */
-    collect(&scene, "w None: ");
-    end(&scene);
+    collect(scene, "w None: ");
 }
 
 /* What the watch has told while the answer was on its way is newer than the answer. */
-TEST_THAT(a_watch_is_ahead_of_a_reading)
+TEST_ON(struct scene *scene, a_watch_is_ahead_of_a_reading)
 {
-    struct scene scene;
-    begin(&scene);
     fake_api_add(
-        scene.rig.api,
+        scene->rig.api,
         (struct fake_answer){.path = "/api/v1/namespaces/n/pods?", .kind = FAKE_HANG, .times = 1});
-    answer(&scene, "/api/v1/namespaces/n/pods?", PODS(POD("one", "Running")));
-    wait_for(&scene, "w", "one");
-    collect(&scene, "w Stage: it waits for pod/one (not read yet)");
-    fake_api_wait(scene.rig.api, 1);
-    tell_pod(&scene, "one", "Running");
-    sl_stage_tracker_pod_gone(scene.tracker, SL_STR("n"), SL_STR("one"));
-    fake_api_release(scene.rig.api); /* the reading fails, and is made again after a pause */
-    fake_clock_pass(scene.rig.client, 1000 * MS);
-    collect(&scene, "w Stage: it waits for pod/one (running)");
-    assert_int_equal(fake_api_requests(scene.rig.api), 2);
-    end(&scene);
+    answer(scene, "/api/v1/namespaces/n/pods?", PODS(POD("one", "Running")));
+    wait_for(scene, "w", "one");
+    collect(scene, "w Stage: it waits for pod/one (not read yet)");
+    fake_api_wait(scene->rig.api, 1);
+    tell_pod(scene, "one", "Running");
+    sl_stage_tracker_pod_gone(scene->tracker, SL_STR("n"), SL_STR("one"));
+    fake_api_release(scene->rig.api); /* the reading fails, and is made again after a pause */
+    fake_clock_pass(scene->rig.client, 1000 * MS);
+    collect(scene, "w Stage: it waits for pod/one (running)");
+    assert_int_equal(fake_api_requests(scene->rig.api), 2);
 }
 
-TEST_THAT(a_refusal_is_tried_again_after_a_pause)
+TEST_ON(struct scene *scene, a_refusal_is_tried_again_after_a_pause)
 {
-    struct scene scene;
-    begin(&scene);
     sl_log_configure(SL_LOG_ERROR, false);
-    fake_api_add(scene.rig.api, (struct fake_answer){.status = 403, .times = 1});
-    answer(&scene, "/api/v1/namespaces/n/pods?", PODS(POD("one", "Succeeded")));
-    wait_for(&scene, "w", "one");
-    collect(&scene, "w Stage: it waits for pod/one (not read yet)");
-    fake_clock_pass(scene.rig.client, 1000 * MS);
-    collect(&scene, "w None: ");
-    end(&scene);
+    fake_api_add(scene->rig.api, (struct fake_answer){.status = 403, .times = 1});
+    answer(scene, "/api/v1/namespaces/n/pods?", PODS(POD("one", "Succeeded")));
+    wait_for(scene, "w", "one");
+    collect(scene, "w Stage: it waits for pod/one (not read yet)");
+    fake_clock_pass(scene->rig.client, 1000 * MS);
+    collect(scene, "w None: ");
 }
 
-TEST_THAT(what_it_does_is_counted)
+TEST_ON(struct scene *scene, what_it_does_is_counted)
 {
-    struct scene scene;
     struct sl_buf out;
-    begin(&scene);
-    answer(&scene, "/api/v1/namespaces/n/pods?", PODS(POD("one", "Running")));
-    wait_for(&scene, "w", "one");
-    collect(&scene, "w Stage: it waits for pod/one (running)");
+    answer(scene, "/api/v1/namespaces/n/pods?", PODS(POD("one", "Running")));
+    wait_for(scene, "w", "one");
+    collect(scene, "w Stage: it waits for pod/one (running)");
     sl_buf_init(&out, 1 << 16);
-    sl_stage_tracker_write_metrics(scene.tracker, &out);
+    sl_stage_tracker_write_metrics(scene->tracker, &out);
     sl_buf_putc(&out, '\0');
     assert_non_null(strstr(out.data, "sliced_stages_waiting_pods 1\n"));
     assert_non_null(strstr(out.data, "sliced_stages_items 1\n"));
     assert_non_null(strstr(out.data, "sliced_stages_predecessors 1\n"));
     assert_non_null(strstr(out.data, "sliced_stages_reads_total 1\n"));
     sl_buf_free(&out);
-    end(&scene);
 }

@@ -58,23 +58,23 @@ static void renew(struct sl_cert_secret *secret, const struct sl_cert_wish *wish
     assert_true(until_s > now_s);
 }
 
-TEST_THAT(a_missing_certificate_is_made_and_kept)
+TEST_FIXTURE_OF(struct sl_arena, NULL, sl_arena_free)
+
+TEST_ON(struct sl_arena *arena, a_missing_certificate_is_made_and_kept)
 {
-    struct sl_arena arena;
     struct sl_cert_secret secret = {.ca = NULL};
     enum sl_cert_change change = SL_CERT_KEPT;
-    sl_arena_init(&arena, 1 << 20);
-    renew(&secret, &server, start_s, &arena, &change);
+    sl_arena_init(arena, 1 << 20);
+    renew(&secret, &server, start_s, arena, &change);
     assert_int_equal(change, SL_CERT_MADE);
     assert_true(trusts(secret.ca, secret.crt, for_server, start_s));
     assert_false(trusts(secret.ca, secret.crt, for_client, start_s));
     /* ECDSA: with RSA each stranger's handshake costs a millisecond of a processor */
     assert_int_equal(strncmp(secret.key, "-----BEGIN EC PRIVATE KEY-----", 30), 0);
     const struct sl_cert_secret before = secret;
-    renew(&secret, &server, start_s + 2000 * SL_DAY_S, &arena, &change);
+    renew(&secret, &server, start_s + 2000 * SL_DAY_S, arena, &change);
     assert_int_equal(change, SL_CERT_KEPT);
     assert_memory_equal(&before, &secret, sizeof(secret));
-    sl_arena_free(&arena);
 }
 
 /* Looks every so many days for 40 years; who starts at a look keeps what it read for a year. */
@@ -111,74 +111,66 @@ static void play_years(const struct sl_cert_wish *wish, const char *purpose, int
     sl_arena_free(&arena);
 }
 
-TEST_THAT(whoever_started_within_a_year_is_trusted_and_trusts)
+TEST_ALONE(whoever_started_within_a_year_is_trusted_and_trusts)
 {
     play_years(&server, for_server, 30 * SL_DAY_S);
     play_years(&client, for_client, 31 * SL_DAY_S);
 }
 
-TEST_THAT(after_years_without_a_look_the_steps_still_lie_apart)
+TEST_ON(struct sl_arena *arena, after_years_without_a_look_the_steps_still_lie_apart)
 {
-    struct sl_arena arena;
     struct sl_cert_secret secret = {.ca = NULL};
     enum sl_cert_change change = SL_CERT_KEPT;
     int64_t late_s = start_s + 3500 * SL_DAY_S;
-    sl_arena_init(&arena, 1 << 20);
-    renew(&secret, &server, start_s, &arena, &change);
-    renew(&secret, &server, late_s, &arena, &change);
+    sl_arena_init(arena, 1 << 20);
+    renew(&secret, &server, start_s, arena, &change);
+    renew(&secret, &server, late_s, arena, &change);
     assert_int_equal(change, SL_CERT_NEXT_MADE);
-    renew(&secret, &server, late_s + 29 * SL_DAY_S, &arena, &change);
+    renew(&secret, &server, late_s + 29 * SL_DAY_S, arena, &change);
     assert_int_equal(change, SL_CERT_KEPT);
-    renew(&secret, &server, late_s + 31 * SL_DAY_S, &arena, &change);
+    renew(&secret, &server, late_s + 31 * SL_DAY_S, arena, &change);
     assert_int_equal(change, SL_CERT_NEXT_USED);
     assert_null(secret.next_crt);
-    sl_arena_free(&arena);
 }
 
-TEST_THAT(another_name_gets_a_certificate_and_the_old_one_stays_trusted)
+TEST_ON(struct sl_arena *arena, another_name_gets_a_certificate_and_the_old_one_stays_trusted)
 {
-    struct sl_arena arena;
     struct sl_cert_secret secret = {.ca = NULL};
     struct sl_cert_wish other = client;
     enum sl_cert_change change = SL_CERT_KEPT;
     other.name = "other";
-    sl_arena_init(&arena, 1 << 20);
-    renew(&secret, &client, start_s, &arena, &change);
+    sl_arena_init(arena, 1 << 20);
+    renew(&secret, &client, start_s, arena, &change);
     char *old = secret.crt;
-    renew(&secret, &other, start_s + SL_DAY_S, &arena, &change);
+    renew(&secret, &other, start_s + SL_DAY_S, arena, &change);
     assert_int_equal(change, SL_CERT_RENAMED);
     assert_string_not_equal(old, secret.crt);
     assert_true(trusts(secret.ca, old, for_client, start_s + SL_DAY_S));
     assert_true(trusts(secret.ca, secret.crt, for_client, start_s + SL_DAY_S));
-    sl_arena_free(&arena);
 }
 
-TEST_THAT(what_is_no_certificate_is_told_and_left)
+TEST_ON(struct sl_arena *arena, what_is_no_certificate_is_told_and_left)
 {
-    struct sl_arena arena;
     struct sl_error err = {.code = SL_ERR_NONE};
     char nothing[] = "-----BEGIN NOTHING-----";
     struct sl_cert_secret secret = {.crt = nothing};
     enum sl_cert_change change = SL_CERT_KEPT;
     int64_t until_s = 0;
-    sl_arena_init(&arena, 1 << 20);
-    assert_int_equal(sl_cert_renew(&secret, &server, start_s, &arena, &change, &until_s, &err), -1);
+    sl_arena_init(arena, 1 << 20);
+    assert_int_equal(sl_cert_renew(&secret, &server, start_s, arena, &change, &until_s, &err), -1);
     assert_non_null(strstr(err.message, "tls.crt: expected a certificate in PEM"));
     assert_string_equal(secret.crt, "-----BEGIN NOTHING-----");
-    sl_arena_free(&arena);
 }
 
-TEST_THAT(a_long_name_of_a_service_is_no_obstacle)
+TEST_ON(struct sl_arena *arena, a_long_name_of_a_service_is_no_obstacle)
 {
     static const char name[] =
         "gpu-slices-of-a-cluster.a-namespace-with-quite-a-long-name-by-all-means.svc";
-    struct sl_arena arena;
     struct sl_cert_secret secret = {.ca = NULL};
     const struct sl_cert_wish wish = {.authority = "sliced-ca", .dns = {name}};
     enum sl_cert_change change = SL_CERT_KEPT;
-    sl_arena_init(&arena, 1 << 20);
-    renew(&secret, &wish, start_s, &arena, &change);
-    renew(&secret, &wish, start_s, &arena, &change);
+    sl_arena_init(arena, 1 << 20);
+    renew(&secret, &wish, start_s, arena, &change);
+    renew(&secret, &wish, start_s, arena, &change);
     assert_int_equal(change, SL_CERT_KEPT);
-    sl_arena_free(&arena);
 }

@@ -18,12 +18,13 @@ struct scene {
     struct sl_store *store;
     struct sl_fetcher *fetcher;
     struct pending fetched;
+    struct block block; /* where an answer stands until the test lets it go */
 };
 
 static void begin(struct scene *scene)
 {
     static const struct sl_store_limits limits = {100, 100, 100, 30000000};
-    *scene = (struct scene){.fetched = PENDING_INIT};
+    *scene = (struct scene){.fetched = PENDING_INIT, .block = BLOCK_INIT};
     sl_log_configure(SL_LOG_ERROR, false);
     rig_start(&scene->rig);
     scene->store = sl_store_new(&limits, NULL);
@@ -36,6 +37,7 @@ static void begin(struct scene *scene)
 
 static void end(struct scene *scene)
 {
+    block_open(&scene->block);
     fake_api_release(scene->rig.api);
     sl_client_free(scene->rig.client);
     scene->rig.client = NULL;
@@ -90,19 +92,18 @@ static void put(struct scene *scene, const char *uid)
     assert_int_equal(sl_store_put_pod(scene->store, sl_pod_new(&facts, NULL), NULL), 0);
 }
 
-TEST_THAT(a_pod_that_is_there_is_known_afterwards)
+TEST_FIXTURE_OF(struct scene, begin, end)
+
+TEST_ON(struct scene *scene, a_pod_that_is_there_is_known_afterwards)
 {
-    struct scene scene;
-    begin(&scene);
-    answer(&scene, 200, BODY("p", "u"));
-    fetch(&scene, "default", "p");
-    pending_wait(&scene.fetched, 1);
-    assert_string_equal(known(&scene), "u");
-    assert_int_equal(found(&scene), 1);
-    end(&scene);
+    answer(scene, 200, BODY("p", "u"));
+    fetch(scene, "default", "p");
+    pending_wait(&scene->fetched, 1);
+    assert_string_equal(known(scene), "u");
+    assert_int_equal(found(scene), 1);
 }
 
-TEST_THAT(what_is_not_that_pod_is_not_taken)
+TEST_ALONE(what_is_not_that_pod_is_not_taken)
 {
     static const struct {
         unsigned status;
@@ -128,23 +129,14 @@ TEST_THAT(what_is_not_that_pod_is_not_taken)
     }
 }
 
-TEST_THAT(a_pod_made_anew_takes_the_place_of_the_old_one)
+TEST_ON(struct scene *scene, a_pod_made_anew_takes_the_place_of_the_old_one)
 {
-    struct scene scene;
-    begin(&scene);
-    put(&scene, "u-old");
-    answer(&scene, 200, BODY("p", "u"));
-    fetch(&scene, "default", "p");
-    pending_wait(&scene.fetched, 1);
-    assert_string_equal(known(&scene), "u");
-    end(&scene);
+    put(scene, "u-old");
+    answer(scene, 200, BODY("p", "u"));
+    fetch(scene, "default", "p");
+    pending_wait(&scene->fetched, 1);
+    assert_string_equal(known(scene), "u");
 }
-
-/* What the watch does before the answer comes; it comes when the test lets it. */
-struct meanwhile {
-    struct block block;
-    struct scene *scene;
-};
 
 static void wait_to_answer(void *context, const struct fake_request *request,
                            struct fake_answer *reply)
@@ -154,109 +146,79 @@ static void wait_to_answer(void *context, const struct fake_request *request,
     block_stand(context);
 }
 
-/* Begins a reading and returns when the server has it. */
-static void fetch_slowly(struct meanwhile *meanwhile, struct scene *scene)
+/* What the watch tells before the answer comes. */
+static const struct meanwhile {
+    const char *name;
+    const char *put;
+    const char *deleted[2][2];
+    bool listed;
+    const char *known;
+    uint64_t found;
+} meanwhiles[] = {
+    {"what came by the watch stays", "u", {{NULL}}, false, "u", 0},
+    {"a pod that was deleted does not come back", NULL, {{"default", "p"}}, false, "", 0},
+    {"the end of another pod does not matter",
+     NULL,
+     {{"default", "p2"}, {"other", "p"}},
+     false,
+     "u",
+     1},
+    {"a list that was begun knows better", NULL, {{NULL}}, true, "", 0},
+};
+
+TEST_ON_EACH(struct scene *scene, what_the_watch_tells_meanwhile, meanwhiles)
 {
-    *meanwhile = (struct meanwhile){.block = BLOCK_INIT, .scene = scene};
     fake_api_add(scene->rig.api, (struct fake_answer){.path = POD,
                                                       .body = BODY("p", "u"),
                                                       .fn = wait_to_answer,
-                                                      .context = &meanwhile->block});
+                                                      .context = &scene->block});
     fetch(scene, "default", "p");
-    block_wait(&meanwhile->block);
+    block_wait(&scene->block); /* the server has it */
+    if (row->put != NULL) {
+        put(scene, row->put);
+    }
+    for (unsigned i = 0; i < 2 && row->deleted[i][0] != NULL; i++) {
+        sl_fetcher_deleted(scene->fetcher, sl_str_of(row->deleted[i][0]),
+                           sl_str_of(row->deleted[i][1]));
+    }
+    if (row->listed) {
+        sl_fetcher_listing(scene->fetcher, true);
+        sl_fetcher_listing(scene->fetcher, false);
+    }
+    block_open(&scene->block);
+    pending_wait(&scene->fetched, 1);
+    assert_string_equal(known(scene), row->known);
+    assert_int_equal(found(scene), row->found);
 }
 
-static void answer_now(struct meanwhile *meanwhile)
+TEST_ON(struct scene *scene, nothing_is_taken_while_a_list_is_read)
 {
-    block_open(&meanwhile->block);
-    pending_wait(&meanwhile->scene->fetched, 1);
-}
-
-TEST_THAT(what_came_by_the_watch_meanwhile_stays)
-{
-    struct scene scene;
-    struct meanwhile meanwhile;
-    begin(&scene);
-    fetch_slowly(&meanwhile, &scene);
-    put(&scene, "u");
-    answer_now(&meanwhile);
-    assert_string_equal(known(&scene), "u");
-    assert_int_equal(found(&scene), 0);
-    end(&scene);
-}
-
-TEST_THAT(a_pod_deleted_meanwhile_does_not_come_back)
-{
-    struct scene scene;
-    struct meanwhile meanwhile;
-    begin(&scene);
-    fetch_slowly(&meanwhile, &scene);
-    sl_fetcher_deleted(scene.fetcher, SL_STR("default"), SL_STR("p"));
-    answer_now(&meanwhile);
-    assert_string_equal(known(&scene), "");
-    end(&scene);
-}
-
-TEST_THAT(the_end_of_another_pod_does_not_matter)
-{
-    struct scene scene;
-    struct meanwhile meanwhile;
-    begin(&scene);
-    fetch_slowly(&meanwhile, &scene);
-    sl_fetcher_deleted(scene.fetcher, SL_STR("default"), SL_STR("p2"));
-    sl_fetcher_deleted(scene.fetcher, SL_STR("other"), SL_STR("p"));
-    answer_now(&meanwhile);
-    assert_string_equal(known(&scene), "u");
-    end(&scene);
-}
-
-TEST_THAT(a_list_begun_meanwhile_knows_better)
-{
-    struct scene scene;
-    struct meanwhile meanwhile;
-    begin(&scene);
-    fetch_slowly(&meanwhile, &scene);
-    sl_fetcher_listing(scene.fetcher, true);
-    sl_fetcher_listing(scene.fetcher, false);
-    answer_now(&meanwhile);
-    assert_string_equal(known(&scene), "");
-    end(&scene);
-}
-
-TEST_THAT(nothing_is_taken_while_a_list_is_read)
-{
-    struct scene scene;
-    begin(&scene);
-    answer(&scene, 200, BODY("p", "u"));
-    sl_fetcher_listing(scene.fetcher, true);
-    fetch(&scene, "default", "p");
-    pending_wait(&scene.fetched, 1);
-    assert_string_equal(known(&scene), "");
-    sl_fetcher_listing(scene.fetcher, false);
-    fetch(&scene, "default", "p");
-    pending_wait(&scene.fetched, 2);
-    assert_string_equal(known(&scene), "u");
-    end(&scene);
+    answer(scene, 200, BODY("p", "u"));
+    sl_fetcher_listing(scene->fetcher, true);
+    fetch(scene, "default", "p");
+    pending_wait(&scene->fetched, 1);
+    assert_string_equal(known(scene), "");
+    sl_fetcher_listing(scene->fetcher, false);
+    fetch(scene, "default", "p");
+    pending_wait(&scene->fetched, 2);
+    assert_string_equal(known(scene), "u");
 }
 
 /* They come from whoever asks for a binding. */
-TEST_THAT(names_that_lead_elsewhere_are_not_asked_for)
+TEST_ON(struct scene *scene, names_that_lead_elsewhere_are_not_asked_for)
 {
     static const char *const bad[] = {"", ".", "..", "../x", "a/b", "a%2fb", "A", "a b", "a?b=c"};
-    struct scene scene;
     unsigned n = 0;
-    begin(&scene);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        fetch(&scene, bad[i], "p");
-        fetch(&scene, "default", bad[i]);
+        fetch(scene, bad[i], "p");
+        fetch(scene, "default", bad[i]);
         n += 2;
     }
-    assert_int_equal(scene.fetched.done, n);
-    assert_int_equal(fake_api_requests(scene.rig.api), 0);
-    end(&scene);
+    assert_int_equal(scene->fetched.done, n);
+    assert_int_equal(fake_api_requests(scene->rig.api), 0);
 }
 
-TEST_THAT(more_than_so_many_at_a_time_are_not_read)
+TEST_ALONE(more_than_so_many_at_a_time_are_not_read)
 {
     struct scene scene;
     begin(&scene);

@@ -126,77 +126,67 @@ static void assert_order(struct scene *scene, const unsigned *order, unsigned n)
     }
 }
 
-TEST_THAT(who_asks_on_and_on_waits_behind_the_others)
+TEST_FIXTURE_OF(struct scene, begin, end)
+
+TEST_ON(struct scene *scene, who_asks_on_and_on_waits_behind_the_others)
 {
-    static struct scene scene;
-    begin(&scene);
-    assert_int_equal(ask(&scene, 1), SL_ERR_NONE);
+    assert_int_equal(ask(scene, 1), SL_ERR_NONE);
     wait_until(&g.n_asked, 1); /* under way */
-    assert_int_equal(ask(&scene, 1), SL_ERR_NONE);
+    assert_int_equal(ask(scene, 1), SL_ERR_NONE);
     for (unsigned i = 0; i < 3; i++) { /* its one place in the line is taken */
-        assert_int_equal(ask(&scene, 1), SL_ERR_LIMIT);
+        assert_int_equal(ask(scene, 1), SL_ERR_LIMIT);
     }
-    assert_int_equal(ask(&scene, 2), SL_ERR_NONE);
-    assert_int_equal(ask(&scene, 3), SL_ERR_NONE);
+    assert_int_equal(ask(scene, 2), SL_ERR_NONE);
+    assert_int_equal(ask(scene, 3), SL_ERR_NONE);
     gate_open();
-    assert_order(&scene, (const unsigned[]){0, 1, 5, 6}, 4);
+    assert_order(scene, (const unsigned[]){0, 1, 5, 6}, 4);
     wait_until(&g.resumed, 4);
-    assert_int_equal(ask(&scene, 1), SL_ERR_NONE); /* it has a turn again when it waits no more */
+    assert_int_equal(ask(scene, 1), SL_ERR_NONE); /* it has a turn again when it waits no more */
     wait_until(&g.resumed, 5);
-    assert_int_equal(scene.asks[5].result, 0);
-    assert_int_equal(scene.asks[5].what_if.position, 3);
-    end(&scene);
+    assert_int_equal(scene->asks[5].result, 0);
+    assert_int_equal(scene->asks[5].what_if.position, 3);
 }
 
 /* It would be an hour's wait, for what another asked or others have in the queue. */
-TEST_THAT(a_dear_estimate_takes_no_turn_from_others)
+TEST_ON(struct scene *scene, a_dear_estimate_takes_no_turn_from_others)
 {
-    static struct scene scene;
-    begin(&scene);
     g.spent_us = SL_HOUR_US;
     gate_open();
-    assert_int_equal(ask(&scene, 1), SL_ERR_NONE);
+    assert_int_equal(ask(scene, 1), SL_ERR_NONE);
     wait_until(&g.resumed, 1);
-    assert_int_equal(ask(&scene, 2), SL_ERR_NONE);
+    assert_int_equal(ask(scene, 2), SL_ERR_NONE);
     wait_until(&g.resumed, 2);
-    assert_int_equal(scene.asks[1].result, 0);
-    end(&scene);
+    assert_int_equal(scene->asks[1].result, 0);
 }
 
-TEST_THAT(the_line_is_bounded)
+TEST_ON(struct scene *scene, the_line_is_bounded)
 {
-    static struct scene scene;
-    begin(&scene);
-    assert_int_equal(ask(&scene, 1), SL_ERR_NONE);
+    assert_int_equal(ask(scene, 1), SL_ERR_NONE);
     wait_until(&g.n_asked, 1);
     for (unsigned i = 0; i < SL_ESTIMATES_WAITING; i++) {
-        assert_int_equal(ask(&scene, 2 + i), SL_ERR_NONE);
+        assert_int_equal(ask(scene, 2 + i), SL_ERR_NONE);
     }
-    assert_int_equal(ask(&scene, 1), SL_ERR_LIMIT);
+    assert_int_equal(ask(scene, 1), SL_ERR_LIMIT);
     gate_open();
     wait_until(&g.resumed, 1 + SL_ESTIMATES_WAITING);
-    assert_int_equal(ask(&scene, 1), SL_ERR_NONE);
-    end(&scene);
+    assert_int_equal(ask(scene, 1), SL_ERR_NONE);
 }
 
-TEST_THAT(nobody_waits_for_ever)
+TEST_ON(struct scene *scene, nobody_waits_for_ever)
 {
-    static struct scene scene;
-    begin(&scene);
-    scene.estimates.rest_ns = SL_MINUTE_NS * 60;
+    scene->estimates.rest_ns = SL_MINUTE_NS * 60;
     gate_open();
-    assert_int_equal(ask(&scene, 1), SL_ERR_NONE);
+    assert_int_equal(ask(scene, 1), SL_ERR_NONE);
     wait_until(&g.resumed, 1);
-    scene.estimates.wait_ns = SL_MS_NS;
-    assert_int_equal(ask(&scene, 2), SL_ERR_NONE);
+    scene->estimates.wait_ns = SL_MS_NS;
+    assert_int_equal(ask(scene, 2), SL_ERR_NONE);
     wait_until(&g.resumed, 2);
-    assert_int_equal(scene.asks[1].result, -1);
-    assert_int_equal(scene.asks[1].err.code, SL_ERR_LIMIT);
+    assert_int_equal(scene->asks[1].result, -1);
+    assert_int_equal(scene->asks[1].err.code, SL_ERR_LIMIT);
     assert_int_equal(g.n_asked, 1);
-    end(&scene);
 }
 
-TEST_THAT(the_end_answers_all_that_wait)
+TEST_ALONE(the_end_answers_all_that_wait)
 {
     static struct scene scene;
     begin(&scene);
@@ -217,7 +207,7 @@ static uint64_t who(const char *user)
     return sl_estimate_who(sl_str_of(user));
 }
 
-TEST_THAT(service_accounts_of_a_namespace_are_one)
+TEST_ALONE(service_accounts_of_a_namespace_are_one)
 {
     assert_int_equal(who("system:serviceaccount:a:x"), who("system:serviceaccount:a:y"));
     assert_int_not_equal(who("system:serviceaccount:a:x"), who("system:serviceaccount:b:x"));

@@ -51,35 +51,34 @@ static double value_of(const char *text, const char *sample)
     return 0;
 }
 
-TEST_THAT(requests_are_counted_by_verb_and_code)
-{
-    struct scrape s;
-    begin(&s, RIG_NODE("n", "nvidia.com/gpu", "1"));
-    sl_metrics_request(&s.metrics, SL_CLASS_FILTER, 200);
-    sl_metrics_request(&s.metrics, SL_CLASS_FILTER, 200);
-    sl_metrics_request(&s.metrics, SL_CLASS_API, 404);
-    sl_metrics_request(&s.metrics, SL_CLASS_OTHER, 418);
-    sl_metrics_request(&s.metrics, SL_CLASS_BIND, 0);
+TEST_FIXTURE_OF(struct scrape, NULL, end)
 
-    const char *text = text_of(&s);
+TEST_ON(struct scrape *s, requests_are_counted_by_verb_and_code)
+{
+    begin(s, RIG_NODE("n", "nvidia.com/gpu", "1"));
+    sl_metrics_request(&s->metrics, SL_CLASS_FILTER, 200);
+    sl_metrics_request(&s->metrics, SL_CLASS_FILTER, 200);
+    sl_metrics_request(&s->metrics, SL_CLASS_API, 404);
+    sl_metrics_request(&s->metrics, SL_CLASS_OTHER, 418);
+    sl_metrics_request(&s->metrics, SL_CLASS_BIND, 0);
+
+    const char *text = text_of(s);
 
     assert_true(value_of(text, "sliced_http_requests_total{verb=\"filter\",code=\"200\"}") == 2);
     assert_true(value_of(text, "sliced_http_requests_total{verb=\"api\",code=\"404\"}") == 1);
     assert_true(value_of(text, "sliced_http_requests_total{verb=\"other\",code=\"other\"}") == 1);
     assert_true(value_of(text, "sliced_http_requests_total{verb=\"bind\",code=\"none\"}") == 1);
     assert_true(value_of(text, "sliced_http_requests_total{verb=\"preempt\",code=\"200\"}") == 0);
-    end(&s);
 }
 
-TEST_THAT(a_duration_falls_into_its_bucket_and_all_larger_ones)
+TEST_ON(struct scrape *s, a_duration_falls_into_its_bucket_and_all_larger_ones)
 {
-    struct scrape s;
-    begin(&s, RIG_NODE("n", "nvidia.com/gpu", "1"));
-    sl_metrics_duration(&s.metrics, SL_CLASS_BIND, SL_OUTCOME_REFUSED, 25000);
-    sl_metrics_duration(&s.metrics, SL_CLASS_BIND, SL_OUTCOME_REFUSED, 25001);
-    sl_metrics_duration(&s.metrics, SL_CLASS_BIND, SL_OUTCOME_REFUSED, 60000000000);
+    begin(s, RIG_NODE("n", "nvidia.com/gpu", "1"));
+    sl_metrics_duration(&s->metrics, SL_CLASS_BIND, SL_OUTCOME_REFUSED, 25000);
+    sl_metrics_duration(&s->metrics, SL_CLASS_BIND, SL_OUTCOME_REFUSED, 25001);
+    sl_metrics_duration(&s->metrics, SL_CLASS_BIND, SL_OUTCOME_REFUSED, 60000000000);
 
-    const char *text = text_of(&s);
+    const char *text = text_of(s);
 
 #define BIND "verb=\"bind\",outcome=\"refused\""
     assert_true(value_of(text, "sliced_verb_duration_seconds_bucket{" BIND ",le=\"2.5e-05\"}") ==
@@ -90,20 +89,19 @@ TEST_THAT(a_duration_falls_into_its_bucket_and_all_larger_ones)
     assert_true(value_of(text, "sliced_verb_duration_seconds_count{" BIND "}") == 3);
     double sum = value_of(text, "sliced_verb_duration_seconds_sum{" BIND "}");
     assert_true(sum > 60.00004 && sum < 60.00006);
-    end(&s);
 }
 
-TEST_THAT(pools_are_summed_over_the_nodes)
+TEST_ON(struct scrape *s, pools_are_summed_over_the_nodes)
 {
-    struct scrape s;
-    begin(&s,
+    begin(s,
           RIG_NODE("a", "nvidia.com/mig-1g.6gb", "8") RIG_NODE("b", "nvidia.com/mig-1g.6gb", "4")
               RIG_NODE("c", "nvidia.com/gpu", "2") RIG_POD("p", "u", "nvidia.com/mig-1g.6gb", "3"));
     struct sl_bind_result result;
-    sl_store_reserve(s.store, SL_STR("default"), SL_STR("p"), SL_STR("u"), SL_STR("a"), 1, &result);
+    sl_store_reserve(s->store, SL_STR("default"), SL_STR("p"), SL_STR("u"), SL_STR("a"), 1,
+                     &result);
     assert_int_equal(result.code, SL_BIND_RESERVED);
 
-    const char *text = text_of(&s);
+    const char *text = text_of(s);
 
 #define MIG "sliced_pool_units{resource=\"nvidia.com/mig-1g.6gb\",state="
     assert_true(value_of(text, "sliced_pool_capacity_units{resource=\"nvidia.com/mig-1g.6gb\"}") ==
@@ -113,12 +111,10 @@ TEST_THAT(pools_are_summed_over_the_nodes)
     assert_true(value_of(text, "sliced_cluster_nodes") == 3);
     assert_true(value_of(text, "sliced_reservations") == 1);
     assert_true(value_of(text, "process_start_time_seconds") == 1700000000.5);
-    end(&s);
 }
 
-TEST_THAT(resources_beyond_the_ceiling_are_left_out_and_counted)
+TEST_ON(struct scrape *s, resources_beyond_the_ceiling_are_left_out_and_counted)
 {
-    struct scrape s;
     struct sl_buf cluster;
     sl_buf_init(&cluster, 1 << 20);
     for (int i = 0; i < SL_METRIC_RESOURCES_MAX + 5; i++) {
@@ -128,11 +124,11 @@ TEST_THAT(resources_beyond_the_ceiling_are_left_out_and_counted)
                       i, i + 1);
     }
     sl_buf_putc(&cluster, '\0');
-    begin(&s, cluster.data);
+    begin(s, cluster.data);
     sl_buf_free(&cluster);
 
-    (void)text_of(&s);
-    const char *text = text_of(&s);
+    (void)text_of(s);
+    const char *text = text_of(s);
 
     size_t n = 0;
     for (const char *at = text; (at = strstr(at, ",state=\"free\"}")) != NULL; at++) {
@@ -140,10 +136,9 @@ TEST_THAT(resources_beyond_the_ceiling_are_left_out_and_counted)
     }
     assert_int_equal(n, SL_METRIC_RESOURCES_MAX);
     assert_true(value_of(text, "sliced_limit_hits_total{limit=\"metric_resources\"}") >= 1);
-    end(&s);
 }
 
-TEST_THAT(label_values_are_escaped)
+TEST_ALONE(label_values_are_escaped)
 {
     struct sl_buf out;
     sl_buf_init(&out, 64);
@@ -155,13 +150,12 @@ TEST_THAT(label_values_are_escaped)
 }
 
 /* Every line is a comment or a sample of a family that was announced just before. */
-TEST_THAT(each_family_has_help_and_type_before_its_samples)
+TEST_ON(struct scrape *s, each_family_has_help_and_type_before_its_samples)
 {
-    struct scrape s;
     char family[128] = "";
-    begin(&s, RIG_NODE("n", "nvidia.com/gpu", "1"));
+    begin(s, RIG_NODE("n", "nvidia.com/gpu", "1"));
 
-    const char *line = text_of(&s);
+    const char *line = text_of(s);
 
     while (*line != '\0') {
         const char *next = strchr(line, '\n');
@@ -176,18 +170,15 @@ TEST_THAT(each_family_has_help_and_type_before_its_samples)
         }
         line = next + 1;
     }
-    end(&s);
 }
 
-TEST_THAT(full_ledgers_are_not_counted_as_full_stores)
+TEST_ON(struct scrape *s, full_ledgers_are_not_counted_as_full_stores)
 {
-    struct scrape s;
     struct sl_store_stats stats = {.limit_hits = 5};
-    begin(&s, RIG_NODE("n", "nvidia.com/gpu", "1"));
-    sl_metrics_limit(&s.metrics, SL_LIMIT_RESERVATIONS);
-    sl_metrics_limit(&s.metrics, SL_LIMIT_RESERVATIONS);
+    begin(s, RIG_NODE("n", "nvidia.com/gpu", "1"));
+    sl_metrics_limit(&s->metrics, SL_LIMIT_RESERVATIONS);
+    sl_metrics_limit(&s->metrics, SL_LIMIT_RESERVATIONS);
 
-    assert_int_equal(sl_metrics_limit_hits(&s.metrics, &stats, SL_LIMIT_RESERVATIONS), 2);
-    assert_int_equal(sl_metrics_limit_hits(&s.metrics, &stats, SL_LIMIT_OBJECTS), 3);
-    end(&s);
+    assert_int_equal(sl_metrics_limit_hits(&s->metrics, &stats, SL_LIMIT_RESERVATIONS), 2);
+    assert_int_equal(sl_metrics_limit_hits(&s->metrics, &stats, SL_LIMIT_OBJECTS), 3);
 }

@@ -53,69 +53,59 @@ static uint64_t hits(const struct fixture *f, enum sl_limit limit)
     return atomic_load(&f->metrics.limits[limit]);
 }
 
-TEST_THAT(only_connections_whose_time_has_passed_are_shut_down)
+TEST_FIXTURE_OF(struct fixture, set_up, tear_down)
+
+TEST_ON(struct fixture *f, only_connections_whose_time_has_passed_are_shut_down)
 {
-    struct fixture f;
-    set_up(&f);
-    sl_deadline_set(&f.deadline[0], SL_LIMIT_HEADER_TIME, 0, 100);
-    sl_deadline_set(&f.deadline[1], SL_LIMIT_REPLY_TIME, 0, 101);
+    sl_deadline_set(&f->deadline[0], SL_LIMIT_HEADER_TIME, 0, 100);
+    sl_deadline_set(&f->deadline[1], SL_LIMIT_REPLY_TIME, 0, 101);
 
-    sl_deadlines_enforce(&f.deadlines, 100, &f.metrics);
+    sl_deadlines_enforce(&f->deadlines, 100, &f->metrics);
 
-    assert_true(is_shut(&f, 0));
-    assert_false(is_shut(&f, 1));
-    assert_false(is_shut(&f, 2)); /* has no deadline */
-    assert_int_equal(hits(&f, SL_LIMIT_HEADER_TIME), 1);
-    assert_int_equal(hits(&f, SL_LIMIT_REPLY_TIME), 0);
-    tear_down(&f);
+    assert_true(is_shut(f, 0));
+    assert_false(is_shut(f, 1));
+    assert_false(is_shut(f, 2)); /* has no deadline */
+    assert_int_equal(hits(f, SL_LIMIT_HEADER_TIME), 1);
+    assert_int_equal(hits(f, SL_LIMIT_REPLY_TIME), 0);
 }
 
-TEST_THAT(a_hit_is_counted_once_under_what_was_waited_for)
+TEST_ON(struct fixture *f, a_hit_is_counted_once_under_what_was_waited_for)
 {
-    struct fixture f;
-    set_up(&f);
-    sl_deadline_set(&f.deadline[2], SL_LIMIT_REPLY_TIME, 0, 5);
+    sl_deadline_set(&f->deadline[2], SL_LIMIT_REPLY_TIME, 0, 5);
 
-    sl_deadlines_enforce(&f.deadlines, 6, &f.metrics);
-    sl_deadlines_enforce(&f.deadlines, 7, &f.metrics);
+    sl_deadlines_enforce(&f->deadlines, 6, &f->metrics);
+    sl_deadlines_enforce(&f->deadlines, 7, &f->metrics);
 
-    assert_int_equal(hits(&f, SL_LIMIT_REPLY_TIME), 1);
-    tear_down(&f);
+    assert_int_equal(hits(f, SL_LIMIT_REPLY_TIME), 1);
 }
 
-TEST_THAT(a_deadline_that_was_cleared_or_moved_does_not_bite)
+TEST_ON(struct fixture *f, a_deadline_that_was_cleared_or_moved_does_not_bite)
 {
-    struct fixture f;
-    set_up(&f);
-    sl_deadline_set(&f.deadline[0], SL_LIMIT_HEADER_TIME, 0, 5);
-    sl_deadline_clear(&f.deadline[0]);
-    sl_deadline_set(&f.deadline[1], SL_LIMIT_HEADER_TIME, 0, 5);
-    sl_deadline_set(&f.deadline[1], SL_LIMIT_REPLY_TIME, 0, 50);
+    sl_deadline_set(&f->deadline[0], SL_LIMIT_HEADER_TIME, 0, 5);
+    sl_deadline_clear(&f->deadline[0]);
+    sl_deadline_set(&f->deadline[1], SL_LIMIT_HEADER_TIME, 0, 5);
+    sl_deadline_set(&f->deadline[1], SL_LIMIT_REPLY_TIME, 0, 50);
 
-    sl_deadlines_enforce(&f.deadlines, 10, &f.metrics);
+    sl_deadlines_enforce(&f->deadlines, 10, &f->metrics);
 
-    assert_false(is_shut(&f, 0));
-    assert_false(is_shut(&f, 1));
-    tear_down(&f);
+    assert_false(is_shut(f, 0));
+    assert_false(is_shut(f, 1));
 }
 
-TEST_THAT(a_connection_that_has_left_is_not_touched)
+TEST_ON(struct fixture *f, a_connection_that_has_left_is_not_touched)
 {
-    struct fixture f;
-    set_up(&f);
     for (unsigned i = 0; i < CONNECTIONS; i++) {
-        sl_deadline_set(&f.deadline[i], SL_LIMIT_HEADER_TIME, 0, 5);
+        sl_deadline_set(&f->deadline[i], SL_LIMIT_HEADER_TIME, 0, 5);
     }
-    sl_deadlines_remove(&f.deadlines, &f.deadline[1]); /* from the middle */
+    sl_deadlines_remove(&f->deadlines, &f->deadline[1]); /* from the middle */
 
-    sl_deadlines_enforce(&f.deadlines, 10, &f.metrics);
+    sl_deadlines_enforce(&f->deadlines, 10, &f->metrics);
 
-    assert_true(is_shut(&f, 0));
-    assert_false(is_shut(&f, 1));
-    assert_true(is_shut(&f, 2));
-    assert_int_equal(hits(&f, SL_LIMIT_HEADER_TIME), 2);
-    assert_int_equal(sl_deadlines_add(&f.deadlines, &f.deadline[1], f.here[1], 0), CONNECTIONS);
-    tear_down(&f);
+    assert_true(is_shut(f, 0));
+    assert_false(is_shut(f, 1));
+    assert_true(is_shut(f, 2));
+    assert_int_equal(hits(f, SL_LIMIT_HEADER_TIME), 2);
+    assert_int_equal(sl_deadlines_add(&f->deadlines, &f->deadline[1], f->here[1], 0), CONNECTIONS);
 }
 
 static void wait_since(struct fixture *f, unsigned i, uint16_t address, int64_t since_ns)
@@ -124,55 +114,46 @@ static void wait_since(struct fixture *f, unsigned i, uint16_t address, int64_t 
     sl_deadline_set(&f->deadline[i], SL_LIMIT_HEADER_TIME, since_ns, 1000);
 }
 
-TEST_THAT(whoever_is_waited_for_longest_makes_room)
+TEST_ON(struct fixture *f, whoever_is_waited_for_longest_makes_room)
 {
-    struct fixture f;
-    set_up(&f);
-    wait_since(&f, 0, 1, 30);
-    wait_since(&f, 1, 2, 20);
-    wait_since(&f, 2, 3, 10);
+    wait_since(f, 0, 1, 30);
+    wait_since(f, 1, 2, 20);
+    wait_since(f, 2, 3, 10);
 
-    assert_true(sl_deadlines_make_room(&f.deadlines, &f.deadline[2])); /* the new one itself */
+    assert_true(sl_deadlines_make_room(&f->deadlines, &f->deadline[2])); /* the new one itself */
 
-    assert_true(is_shut(&f, 1));
-    assert_false(is_shut(&f, 0));
-    assert_false(is_shut(&f, 2));
-    assert_true(sl_deadlines_make_room(&f.deadlines, &f.deadline[2]));
-    assert_true(is_shut(&f, 0)); /* not the same twice */
-    assert_false(sl_deadlines_make_room(&f.deadlines, &f.deadline[2]));
-    tear_down(&f);
+    assert_true(is_shut(f, 1));
+    assert_false(is_shut(f, 0));
+    assert_false(is_shut(f, 2));
+    assert_true(sl_deadlines_make_room(&f->deadlines, &f->deadline[2]));
+    assert_true(is_shut(f, 0)); /* not the same twice */
+    assert_false(sl_deadlines_make_room(&f->deadlines, &f->deadline[2]));
 }
 
-TEST_THAT(the_address_that_has_most_makes_room_first)
+TEST_ON(struct fixture *f, the_address_that_has_most_makes_room_first)
 {
-    struct fixture f;
-    set_up(&f);
-    wait_since(&f, 0, 257, 10); /* the oldest, but alone: addresses have more than eight bits */
-    wait_since(&f, 1, 1, 20);
-    wait_since(&f, 2, 1, 30);
+    wait_since(f, 0, 257, 10); /* the oldest, but alone: addresses have more than eight bits */
+    wait_since(f, 1, 1, 20);
+    wait_since(f, 2, 1, 30);
 
-    assert_true(sl_deadlines_make_room(&f.deadlines, NULL));
+    assert_true(sl_deadlines_make_room(&f->deadlines, NULL));
 
-    assert_true(is_shut(&f, 1));
-    assert_false(is_shut(&f, 0));
-    tear_down(&f);
+    assert_true(is_shut(f, 1));
+    assert_false(is_shut(f, 0));
 }
 
-TEST_THAT(who_has_proven_itself_goes_last_and_who_is_answered_never)
+TEST_ON(struct fixture *f, who_has_proven_itself_goes_last_and_who_is_answered_never)
 {
-    struct fixture f;
-    set_up(&f);
-    wait_since(&f, 0, 1, 10);
-    atomic_store(&f.deadline[0].proven, true);
-    wait_since(&f, 1, 1, 20);
+    wait_since(f, 0, 1, 10);
+    atomic_store(&f->deadline[0].proven, true);
+    wait_since(f, 1, 1, 20);
     /* nobody waits for the third: its request is being answered */
 
-    assert_true(sl_deadlines_make_room(&f.deadlines, NULL));
-    assert_true(is_shut(&f, 1));
-    assert_false(is_shut(&f, 0));
-    assert_true(sl_deadlines_make_room(&f.deadlines, NULL));
-    assert_true(is_shut(&f, 0));
-    assert_false(sl_deadlines_make_room(&f.deadlines, NULL));
-    assert_false(is_shut(&f, 2));
-    tear_down(&f);
+    assert_true(sl_deadlines_make_room(&f->deadlines, NULL));
+    assert_true(is_shut(f, 1));
+    assert_false(is_shut(f, 0));
+    assert_true(sl_deadlines_make_room(&f->deadlines, NULL));
+    assert_true(is_shut(f, 0));
+    assert_false(sl_deadlines_make_room(&f->deadlines, NULL));
+    assert_false(is_shut(f, 2));
 }

@@ -24,13 +24,6 @@ static const char *starts(struct cut_rig *rig)
 
 TEST_FIXTURE(set_up, tear_down)
 
-TEST_ON(struct cut_rig *rig, a_free_instance_is_taken_as_it_is)
-{
-    (void)MANAGED(rig, A100, "2g.10gb 2g.10gb 2g.10gb", "");
-    (void)rig_wait(rig, "mig-2g.10gb=1 mig-4g.20gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
-}
-
 TEST_ON(struct cut_rig *rig, a_free_instance_is_taken_though_another_gpu_is_cut_anyway)
 {
     (void)MANAGED(rig, A100, "2g.10gb 2g.10gb 2g.10gb", "");
@@ -143,13 +136,6 @@ TEST_ON(struct cut_rig *rig, an_ask_must_spell_a_profile_as_the_node_does)
 
 /* ---- what no pod needs ---- */
 
-TEST_ON(struct cut_rig *rig, free_instances_stay_as_far_as_they_fit)
-{
-    (void)MANAGED(rig, A100, "3g.20gb 2g.10gb 1g.5gb 1g.5gb");
-    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0\n");
-}
-
 /* Ways to cut, one after the other failed: with what is free and more of what waits; without what
  * is free. A way that makes less is none. */
 TEST_ON(struct cut_rig *rig, a_plan_that_failed_is_varied_by_the_next)
@@ -204,73 +190,4 @@ TEST_ON(struct cut_rig *rig, instances_go_where_least_is_lost_of_what_is_in_dema
     (void)MANAGED(rig, A100, "");
     (void)rig_wait(rig, "mig-1g.5gb=3", NULL);
     assert_string_equal(starts(rig), "1g.5gb@4 1g.5gb@5 1g.5gb@6");
-}
-
-/* Each model has its own profiles in demand. */
-TEST_ON(struct cut_rig *rig, gpus_of_two_models_are_filled_each_by_its_demand)
-{
-    static struct sl_demand demand;
-    demand = (struct sl_demand){
-        .n = 2, .row = {{.kind = SL_KIND_MIG, .weight = 9}, {.kind = SL_KIND_MIG, .weight = 9}}};
-    assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[0].shape));
-    assert_true(sl_mig_shape_parse(SL_STR("1g.6gb"), &demand.row[1].shape));
-    rig->input.demand = &demand;
-    (void)NOS(rig, A30, "");
-    (void)NOS(rig, A100, "");
-    (void)rig_wait(rig, "mig-2g.12gb=1", NULL);
-    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 1g.6gb + 1x 2g.12gb: 0\n"
-                                       "node-1: GPU 0 into 1x 1g.5gb + 3x 2g.10gb: 1\n");
-}
-
-/* Of two that are wanted as much the larger comes first. */
-TEST_ON(struct cut_rig *rig, what_no_pod_needs_is_filled_by_demand)
-{
-    static struct sl_demand demand;
-    demand = (struct sl_demand){
-        .n = 2, .row = {{.kind = SL_KIND_MIG, .weight = 1}, {.kind = SL_KIND_MIG, .weight = 1}}};
-    assert_true(sl_mig_shape_parse(SL_STR("1g.5gb"), &demand.row[0].shape));
-    assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[1].shape));
-    rig->input.demand = &demand;
-    (void)NOS(rig, A100, "");
-    (void)rig_wait(rig, "mig-4g.20gb=1 mig-1g.5gb=1", NULL);
-    assert_string_equal(rig_told(rig),
-                        "node-0: GPU 0 into 1x 1g.5gb + 1x 2g.10gb + 1x 4g.20gb: 0\n");
-    demand.row[0].weight = 5;
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 3x 1g.5gb + 1x 4g.20gb: 0\n");
-}
-
-static void want(struct cut_rig *rig, const char *first, int first_weight, const char *second)
-{
-    static struct sl_demand demand;
-    demand = (struct sl_demand){
-        .n = 2,
-        .row = {{.kind = SL_KIND_MIG, .weight = first_weight}, {.kind = SL_KIND_MIG, .weight = 1}}};
-    assert_true(sl_mig_shape_parse(sl_str_of(first), &demand.row[0].shape));
-    assert_true(sl_mig_shape_parse(sl_str_of(second), &demand.row[1].shape));
-    rig->input.demand = &demand;
-}
-
-/* Seven free ones on another GPU serve those who ask for them. */
-TEST_ON(struct cut_rig *rig, what_is_free_elsewhere_is_not_made_again)
-{
-    (void)NOS(rig, A100, "1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb");
-    (void)NOS(rig, A100, "");
-    want(rig, "1g.5gb", 3, "2g.10gb");
-    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 2g.10gb + 1x 3g.20gb: 0\n");
-}
-
-/* A pod holds every GPU of the node with its profile: more profiles tie more GPUs together. */
-TEST_ON(struct cut_rig *rig, a_gpu_of_the_mig_manager_is_filled_with_its_pods_profiles_first)
-{
-    (void)MANAGED(rig, A100, "");
-    want(rig, "1g.5gb", 5, "3g.20gb");
-    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 1g.5gb + 3x 2g.10gb: 0\n");
-    rig_clear(rig);
-    (void)MANAGED(rig, A100, "");
-    want(rig, "3g.20gb", 5, "2g.10gb");
-    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0\n");
 }

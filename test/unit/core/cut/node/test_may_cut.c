@@ -183,16 +183,6 @@ TEST_ON(struct cut_rig *rig, a_node_is_left_alone_while_it_hides_what_a_pod_hold
 
 /* ---- free units that no cut changes ---- */
 
-TEST_ON(struct cut_rig *rig, free_instances_of_gpus_in_use_serve_too)
-{
-    size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb 1g.5gb", "7g.40gb");
-    rig_run(rig, node, "mig-1g.5gb=1", 0);
-    (void)rig_wait(rig, "mig-1g.5gb=10", NULL); /* two are free, and seven fit */
-    assert_string_equal(rig_told(rig), "");
-    (void)rig_wait(rig, "mig-1g.5gb=9", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 1\n");
-}
-
 TEST_ON(struct cut_rig *rig, free_whole_gpus_beside_one_in_use_serve_too)
 {
     size_t node = MANAGED(rig, A100, NULL, NULL, "7g.40gb");
@@ -534,32 +524,6 @@ TEST_ON(struct cut_rig *rig, a_node_of_nos_whose_agent_is_silent_is_left_alone)
     assert_string_equal(refusal(rig, node), "nos' agent reports others than are allocatable");
 }
 
-/* Where the 3g.20gb in use lies nobody tells: a 2g.10gb has room beside it in any case, two have
- * not. Beside a 1g.5gb two have. */
-TEST_ON(struct cut_rig *rig, new_instances_fit_wherever_those_in_use_lie)
-{
-    size_t node = NOS(rig, A100, "3g.20gb*", "1g.5gb*");
-    rig_run(rig, node, "mig-3g.20gb=1", 0);
-    rig_run(rig, node, "mig-1g.5gb=1", 0);
-    (void)rig_wait(rig, "mig-2g.10gb=4", NULL);
-    assert_string_equal(rig_told(rig), "");
-    (void)rig_wait(rig, "mig-2g.10gb=3", NULL);
-    assert_string_equal(
-        rig_told(rig),
-        "node-0: GPU 0 into 1x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x 1g.5gb + 2x 2g.10gb: 1\n");
-}
-
-/* The free 3g.20gb and 2g.10gb leave the two in use no room but side by side. */
-TEST_ON(struct cut_rig *rig, gpus_that_hold_the_same_in_use_may_both_be_cut)
-{
-    size_t node = NOS(rig, A100, "3g.20gb*", "3g.20gb*");
-    rig_run(rig, node, "mig-3g.20gb=2", 0);
-    (void)rig_wait(rig, "mig-2g.10gb=2", NULL);
-    assert_string_equal(
-        rig_told(rig),
-        "node-0: GPU 0 into 1x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x 2g.10gb + 1x 3g.20gb: 0\n");
-}
-
 /* What cannot be lies somewhere that nobody knows. */
 TEST_ON(struct cut_rig *rig, a_gpu_that_reports_more_in_use_than_it_can_hold_is_left_alone)
 {
@@ -567,14 +531,6 @@ TEST_ON(struct cut_rig *rig, a_gpu_that_reports_more_in_use_than_it_can_hold_is_
     rig_run(rig, node, "mig-4g.20gb=2", 0);
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 0\n");
-}
-
-TEST_ON(struct cut_rig *rig, instances_in_use_may_lie_side_by_side)
-{
-    size_t node = NOS(rig, A100, "1g.5gb* 1g.5gb* 2g.10gb 3g.20gb");
-    rig_run(rig, node, "mig-1g.5gb=2", 0);
-    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 1g.5gb + 1x 3g.20gb: 0\n");
 }
 
 /* Four of seven slices, by whichever profile: 35 ways, each counted once. */
@@ -587,17 +543,6 @@ TEST_ON(struct cut_rig *rig, a_way_to_lie_counts_once_whichever_instance_is_wher
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 6x 1g.5gb + 1x 1g.5gb+me: 0\n");
 }
 
-/* Both GPUs hold the same; another instance of each is in use. */
-TEST_ON(struct cut_rig *rig, gpus_that_hold_the_same_differ_by_what_is_in_use)
-{
-    size_t node = NOS(rig, A100, "3g.20gb* 1g.5gb", "3g.20gb 1g.5gb*");
-    rig_run(rig, node, "mig-3g.20gb=1", 0);
-    rig_run(rig, node, "mig-1g.5gb=1", 0);
-    (void)rig_wait(rig, "mig-2g.10gb=3", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 1g.5gb + 1x 2g.10gb + 1x 3g.20gb; "
-                                       "GPU 1 into 1x 1g.5gb + 2x 2g.10gb: 0\n");
-}
-
 TEST_ON(struct cut_rig *rig, an_instance_in_use_of_an_unknown_profile_keeps_its_gpu_from_cuts)
 {
     size_t node = NOS(rig, A100, "1g.5gb* 2g.10gb", "1g.5gb* 2g.10gb");
@@ -608,16 +553,4 @@ TEST_ON(struct cut_rig *rig, an_instance_in_use_of_an_unknown_profile_keeps_its_
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 1g.5gb + 1x 3g.20gb: 0\n");
-}
-
-TEST_ON(struct cut_rig *rig, nos_makes_no_instances_with_attributes)
-{
-    (void)NOS(rig, A100, "7g.40gb");
-    (void)rig_wait(rig, "mig-1g.5gb.me=1", NULL);
-    assert_string_equal(rig_told(rig), "");
-    rig_clear(rig);
-    (void)MANAGED(rig, A100, "7g.40gb");
-    (void)rig_wait(rig, "mig-1g.5gb.me=1", NULL);
-    rig_plan(rig);
-    assert_int_equal(rig->output.n_plans, 1);
 }

@@ -31,6 +31,14 @@ struct scene {
         .resource = (a), .units = (b), .config = (c), .state = (d), .cut = (e)                     \
     }
 
+/* A node of nos' agent, with the plans that it is to make and has made. */
+#define NOS(a, b, c, d, e)                                                                         \
+    (struct shown)                                                                                 \
+    {                                                                                              \
+        .resource = (a), .units = (b), .cut = (c), .spec = (d), .status = (e),                     \
+        .actuator = SL_ACTUATOR_NOS_MIG                                                            \
+    }
+
 /* Makes the node show these; NULL: absent. */
 struct shown {
     const char *resource;
@@ -147,6 +155,12 @@ static inline void assert_ends(struct scene *scene, enum sl_cut_outcome outcome)
     show(scene, MIG(LARGE, "1", "x", "success", NULL));
     assert_int_equal(step(scene), SL_CUT_END);
     assert_int_equal(scene->run.outcome, outcome);
+    sl_node_unref(scene->node);
+    scene->node = NULL;
+}
+
+static inline void end(struct scene *scene)
+{
     sl_node_unref(scene->node);
 }
 

@@ -1,8 +1,10 @@
 /* A cut under way that a new leader takes over, a newcomer stops, or somebody else overrules. */
 #include "run_rig.h"
 
+TEST_FIXTURE_OF(struct scene, begin, end)
+
 /* The watch shows it before the order is written, or written again. */
-TEST_THAT(what_somebody_else_told_the_agent_meanwhile_stands)
+TEST_ALONE(what_somebody_else_told_the_agent_meanwhile_stands)
 {
     struct scene scene;
     begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
@@ -21,68 +23,59 @@ TEST_THAT(what_somebody_else_told_the_agent_meanwhile_stands)
     sl_node_unref(scene.node);
 }
 
-TEST_THAT(a_plan_of_somebody_else_ends_the_run_at_nos_too)
+TEST_ALONE(a_plan_of_somebody_else_ends_the_run_at_nos_too)
 {
     struct scene scene;
     begin_as(&scene, SL_ACTUATOR_NOS_MIG);
     sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
-    show(&scene, (struct shown){.resource = LARGE,
-                                .units = "1",
-                                .cut = scene.run.name,
-                                .spec = "by-hand",
-                                .actuator = SL_ACTUATOR_NOS_MIG});
+    show(&scene, NOS(LARGE, "1", scene.run.name, "by-hand", NULL));
     assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT); /* the watch may be late */
     assert_int_equal(scene.run.wake_us, scene.now_us + SECOND);
     assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
     assert_ends(&scene, SL_CUT_LEFT);
 }
 
-TEST_THAT(a_label_of_somebody_else_ends_the_run)
+TEST_ON(struct scene *scene, a_label_of_somebody_else_ends_the_run)
 {
-    struct scene scene;
-    begin(&scene);
-    show(&scene, MIG(LARGE, "1", "all-balanced", "pending", scene.run.name));
-    assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT); /* the watch may be late */
-    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
-    assert_ends(&scene, SL_CUT_LEFT);
+    show(scene, MIG(LARGE, "1", "all-balanced", "pending", scene->run.name));
+    assert_int_equal(later(scene, 9 * SECOND), SL_CUT_WAIT); /* the watch may be late */
+    assert_int_equal(later(scene, SECOND), SL_CUT_FINISH);
+    assert_ends(scene, SL_CUT_LEFT);
 }
 
 /* The label is not set before the file is there: the first one finds its entry. */
-TEST_THAT(the_file_has_its_time_before_the_mig_manager_is_told)
+TEST_ON(struct scene *scene, the_file_has_its_time_before_the_mig_manager_is_told)
 {
-    struct scene scene;
-    begin(&scene);
-    assert_int_equal(scene.run.attempt, 1);
-    assert_int_equal(scene.now_us, scene.run.begun_us + rules.file_us);
-    show(&scene, MIG(LARGE, "1", "all-7g.80gb", "success", "sliced-5c3d-0"));
-    assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us)); /* a restart before it */
-    assert_int_equal(step(&scene), SL_CUT_FINISH);
-    assert_ends(&scene, SL_CUT_LEFT);
+    assert_int_equal(scene->run.attempt, 1);
+    assert_int_equal(scene->now_us, scene->run.begun_us + rules.file_us);
+    show(scene, MIG(LARGE, "1", "all-7g.80gb", "success", "sliced-5c3d-0"));
+    assert_true(
+        sl_cut_run_resume(&scene->run, scene->node, scene->now_us)); /* a restart before it */
+    assert_int_equal(step(scene), SL_CUT_FINISH);
+    assert_ends(scene, SL_CUT_LEFT);
 }
 
 /* Another scheduler's pod came while the mig-manager was away. */
-TEST_THAT(an_order_that_was_not_begun_is_taken_back_from_a_newcomer)
+TEST_ON(struct scene *scene, an_order_that_was_not_begun_is_taken_back_from_a_newcomer)
 {
-    struct scene scene;
-    begin(&scene);
     char name[SL_CUT_NAME_MAX];
-    (void)snprintf(name, sizeof(name), "%s", scene.run.name);
-    show(&scene, MIG(LARGE, "1", name, "pending", name));
-    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
-    scene.run.taken = true;
-    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
-    assert_int_equal(scene.run.outcome, SL_CUT_TAKEN);
-    sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
-    show(&scene, MIG(LARGE, "1", "sliced-5c3d-0", "pending", NULL));
-    assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT);
-    struct scene idle = scene; /* the mig-manager is there */
+    (void)snprintf(name, sizeof(name), "%s", scene->run.name);
+    show(scene, MIG(LARGE, "1", name, "pending", name));
+    assert_int_equal(later(scene, SECOND), SL_CUT_WAIT);
+    scene->run.taken = true;
+    assert_int_equal(later(scene, SECOND), SL_CUT_FINISH);
+    assert_int_equal(scene->run.outcome, SL_CUT_TAKEN);
+    sl_cut_run_wrote(&scene->run, SL_CUT_WRITTEN, scene->now_us);
+    show(scene, MIG(LARGE, "1", "sliced-5c3d-0", "pending", NULL));
+    assert_int_equal(later(scene, 9 * SECOND), SL_CUT_WAIT);
+    struct scene idle = *scene; /* the mig-manager is there */
     idle.node = NULL;
     show(&idle, MIG(LARGE, "1", "sliced-5c3d-0", "failed", NULL));
     assert_int_equal(step(&idle), SL_CUT_WAIT);
     assert_int_equal(later(&idle, 9 * SECOND), SL_CUT_WAIT);
     assert_int_equal(later(&idle, SECOND), SL_CUT_END);
     sl_node_unref(idle.node);
-    struct scene begun = scene; /* it had begun in that moment, and its clients end */
+    struct scene begun = *scene; /* it had begun in that moment, and its clients end */
     begun.node = NULL;
     show(&begun, MIG(LARGE, "1", "sliced-5c3d-0", "pending", NULL));
     assert_int_equal(later(&begun, 40 * SECOND), SL_CUT_WAIT);
@@ -93,25 +86,22 @@ TEST_THAT(an_order_that_was_not_begun_is_taken_back_from_a_newcomer)
     assert_int_equal(step(&begun), SL_CUT_WAIT);
     assert_int_equal(later(&begun, 10 * SECOND), SL_CUT_END); /* and what it made is shown */
     sl_node_unref(begun.node);
-    assert_int_equal(later(&scene, 50 * SECOND), SL_CUT_WAIT); /* nobody is heard of */
-    assert_int_equal(later(&scene, SECOND), SL_CUT_END);
-    sl_node_unref(scene.node);
+    assert_int_equal(later(scene, 50 * SECOND), SL_CUT_WAIT); /* nobody is heard of */
+    assert_int_equal(later(scene, SECOND), SL_CUT_END);
 }
 
-TEST_THAT(an_order_that_was_begun_is_followed_though_a_pod_came)
+TEST_ON(struct scene *scene, an_order_that_was_begun_is_followed_though_a_pod_came)
 {
-    struct scene scene;
-    begin(&scene);
-    const char *name = scene.run.name;
-    show(&scene, MIG(LARGE, "0", name, "pending", name));
-    scene.run.taken = true;
-    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
-    show(&scene, MIG(SMALL, "7", name, "success", name));
-    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
-    assert_ends(&scene, SL_CUT_DONE);
+    const char *name = scene->run.name;
+    show(scene, MIG(LARGE, "0", name, "pending", name));
+    scene->run.taken = true;
+    assert_int_equal(later(scene, SECOND), SL_CUT_WAIT);
+    show(scene, MIG(SMALL, "7", name, "success", name));
+    assert_int_equal(later(scene, SECOND), SL_CUT_FINISH);
+    assert_ends(scene, SL_CUT_DONE);
 }
 
-TEST_THAT(after_a_restart_the_node_says_what_is_under_way)
+TEST_ALONE(after_a_restart_the_node_says_what_is_under_way)
 {
     struct scene scene = {.now_us = MINUTE};
     show(&scene, MIG(LARGE, "1", "a", "success", NULL));
@@ -127,7 +117,7 @@ TEST_THAT(after_a_restart_the_node_says_what_is_under_way)
 }
 
 /* Nobody knows which pods came since: all may have. */
-TEST_THAT(after_a_restart_an_order_that_was_not_begun_is_taken_back_from_all_pods)
+TEST_ALONE(after_a_restart_an_order_that_was_not_begun_is_taken_back_from_all_pods)
 {
     for (int begun = 0; begun < 2; begun++) {
         struct scene scene = {.now_us = MINUTE};
@@ -141,7 +131,7 @@ TEST_THAT(after_a_restart_an_order_that_was_not_begun_is_taken_back_from_all_pod
 }
 
 /* A newcomer does not make a cut fail that is about to be done. */
-TEST_THAT(after_a_restart_an_order_that_the_node_shows_is_followed_though_a_pod_came)
+TEST_ALONE(after_a_restart_an_order_that_the_node_shows_is_followed_though_a_pod_came)
 {
     struct shown shows[] = {MIG(LARGE, "1", "sliced-1-1", "rebooting", "sliced-1-1"),
                             MIG(SMALL, "7", "sliced-1-1", "pending", "sliced-1-1")};
@@ -160,20 +150,17 @@ TEST_THAT(after_a_restart_an_order_that_the_node_shows_is_followed_though_a_pod_
     }
 }
 
-TEST_THAT(an_order_is_followed_though_a_pod_came_when_the_node_reboots_for_it)
+TEST_ON(struct scene *scene, an_order_is_followed_though_a_pod_came_when_the_node_reboots_for_it)
 {
-    struct scene scene;
-    begin(&scene);
-    const char *name = scene.run.name;
-    show(&scene, MIG(LARGE, "1", name, "rebooting", name));
-    scene.run.taken = true;
-    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
-    assert_int_equal(scene.run.outcome, SL_CUT_RUNNING);
-    sl_node_unref(scene.node);
+    const char *name = scene->run.name;
+    show(scene, MIG(LARGE, "1", name, "rebooting", name));
+    scene->run.taken = true;
+    assert_int_equal(later(scene, SECOND), SL_CUT_WAIT);
+    assert_int_equal(scene->run.outcome, SL_CUT_RUNNING);
 }
 
 /* Its GPU was unhealthy for a while, or its device plugin or kubelet has started anew. */
-TEST_THAT(an_order_is_taken_back_when_units_come_back_before_the_agent_has_ended)
+TEST_ALONE(an_order_is_taken_back_when_units_come_back_before_the_agent_has_ended)
 {
     for (int resumed = 0; resumed < 2; resumed++) {
         struct scene scene;
@@ -195,7 +182,7 @@ TEST_THAT(an_order_is_taken_back_when_units_come_back_before_the_agent_has_ended
 }
 
 /* The agent repeats a plan's name when it has read it: what it makes of it is what counts. */
-TEST_THAT(after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned)
+TEST_ALONE(after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned)
 {
     static const struct shown rows[] = {
         {.resource = SMALL, .units = "6", .reports = "6", .planned = 7}, /* as before */
@@ -218,7 +205,7 @@ TEST_THAT(after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned)
     }
 }
 
-TEST_THAT(after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once)
+TEST_ALONE(after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once)
 {
     struct scene scene = {.now_us = MINUTE};
     show(&scene, (struct shown){.resource = SMALL,
@@ -233,7 +220,7 @@ TEST_THAT(after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once)
 }
 
 /* The label would name a good order, which a mig-manager that starts anew carries out. */
-TEST_THAT(after_a_restart_success_without_what_was_planned_is_not_the_end)
+TEST_ALONE(after_a_restart_success_without_what_was_planned_is_not_the_end)
 {
     struct scene scene = {.now_us = MINUTE};
     struct shown shown = MIG(SMALL, "5", "sliced-1-1", "success", "sliced-1-1");
@@ -247,7 +234,7 @@ TEST_THAT(after_a_restart_success_without_what_was_planned_is_not_the_end)
 }
 
 /* nos' agent may still delete what a pod would be given. */
-TEST_THAT(a_node_is_left_when_nos_agent_has_answered)
+TEST_ALONE(a_node_is_left_when_nos_agent_has_answered)
 {
     struct scene scene;
     struct shown shown = {.resource = LARGE, .units = "1", .status = "8"};
@@ -266,7 +253,7 @@ TEST_THAT(a_node_is_left_when_nos_agent_has_answered)
 }
 
 /* The watch has never shown the mark, which is there all the same. */
-TEST_THAT(a_mark_that_was_written_is_taken_off_though_nobody_saw_it)
+TEST_ALONE(a_mark_that_was_written_is_taken_off_though_nobody_saw_it)
 {
     static const enum sl_cut_write_end ends[] = {SL_CUT_WRITTEN, SL_CUT_WRITE_UNKNOWN};
     for (unsigned i = 0; i < 2; i++) {
@@ -281,50 +268,39 @@ TEST_THAT(a_mark_that_was_written_is_taken_off_though_nobody_saw_it)
     }
 }
 
-TEST_THAT(a_node_that_is_not_selected_any_more_is_left)
+TEST_ON(struct scene *scene, a_node_that_is_not_selected_any_more_is_left)
 {
-    struct scene scene;
-    begin(&scene);
-    show(&scene, (struct shown){.resource = LARGE,
-                                .units = "1",
-                                .cut = scene.run.name,
-                                .actuator = SL_ACTUATOR_NOS_MIG});
-    assert_int_equal(step(&scene), SL_CUT_FINISH);
-    assert_ends(&scene, SL_CUT_LEFT);
+    show(scene, NOS(LARGE, "1", scene->run.name, NULL, NULL));
+    assert_int_equal(step(scene), SL_CUT_FINISH);
+    assert_ends(scene, SL_CUT_LEFT);
 }
 
 /* The mig-manager may still destroy what a pod would be given. */
-TEST_THAT(a_node_at_work_is_left_when_its_agent_has_ended)
+TEST_ON(struct scene *scene, a_node_at_work_is_left_when_its_agent_has_ended)
 {
-    struct scene scene;
-    begin(&scene);
-    const char *name = scene.run.name;
+    const char *name = scene->run.name;
     struct shown shown = {.resource = LARGE,
                           .units = "1",
                           .config = name,
                           .state = "pending",
                           .cut = name,
                           .actuator = SL_ACTUATOR_NOS_MIG};
-    show(&scene, shown);
-    assert_int_equal(later(&scene, MINUTE), SL_CUT_WAIT);
-    assert_int_equal(scene.run.wake_us, scene.run.begun_us + rules.timeout_us);
+    show(scene, shown);
+    assert_int_equal(later(scene, MINUTE), SL_CUT_WAIT);
+    assert_int_equal(scene->run.wake_us, scene->run.begun_us + rules.timeout_us);
     shown.state = "success";
-    show(&scene, shown);
-    assert_int_equal(step(&scene), SL_CUT_FINISH);
-    assert_ends(&scene, SL_CUT_LEFT);
+    show(scene, shown);
+    assert_int_equal(step(scene), SL_CUT_FINISH);
+    assert_ends(scene, SL_CUT_LEFT);
 }
 
-TEST_THAT(a_node_that_is_not_selected_any_more_is_ordered_nothing)
+TEST_ON(struct scene *scene, a_node_that_is_not_selected_any_more_is_ordered_nothing)
 {
-    struct scene scene;
-    begin(&scene);
-    const char *name = scene.run.name;
-    show(&scene, MIG(LARGE, "1", name, "failed", name));
-    assert_int_equal(step(&scene), SL_CUT_WAIT);
-    show(&scene,
-         (struct shown){
-             .resource = LARGE, .units = "1", .cut = name, .actuator = SL_ACTUATOR_NOS_MIG});
-    scene.now_us = scene.run.wake_us;
-    assert_int_equal(step(&scene), SL_CUT_FINISH);
-    assert_ends(&scene, SL_CUT_LEFT);
+    const char *name = scene->run.name;
+    show(scene, MIG(LARGE, "1", name, "failed", name));
+    assert_int_equal(step(scene), SL_CUT_WAIT);
+    show(scene, NOS(LARGE, "1", name, NULL, NULL));
+    scene->now_us = scene->run.wake_us;
+    assert_int_equal(step(scene), SL_CUT_FINISH);
+    assert_ends(scene, SL_CUT_LEFT);
 }
