@@ -75,7 +75,7 @@ TEST_ON(struct cut_rig *rig, equal_input_gives_equal_output)
     sl_cutter_free(old);
 }
 
-/* What it has looked at before is no work of a plan: a cutter serves for weeks. */
+/* A plan does not pay for looks of earlier ones: a cutter serves for weeks. */
 TEST_ON(struct cut_rig *rig, a_cutter_plans_for_the_last_time_as_for_the_first)
 {
     char before[sizeof(rig->text)];

@@ -130,7 +130,7 @@ TEST_ON(struct cut_rig *rig, what_a_pod_ahead_could_have_is_not_cut_for_one_behi
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 1g.5gb + 1x 3g.20gb: 1\n");
 }
 
-/* Of pods that have room each is counted, whatever others would have had cut. */
+/* Each pod that has room counts, whatever others would have had cut. */
 TEST_ON(struct cut_rig *rig, all_pods_ahead_that_have_room_keep_it)
 {
     (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb", "7g.40gb");

@@ -447,7 +447,7 @@ TEST_THAT(each_thing_that_bars_a_cut_has_its_name)
     assert_string_equal(bar(rig, node), "MigOff");
 }
 
-/* Of two GPUs each is barred by something: said is what is so of both. */
+/* Something bars each of two GPUs: the node's bar is what is so of both. */
 TEST_ON(struct cut_rig *rig, what_bars_some_gpus_only_is_not_what_bars_the_node)
 {
     static const struct {

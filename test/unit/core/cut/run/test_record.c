@@ -34,7 +34,7 @@ TEST_THAT(failures_leave_a_node_out_for_twice_as_long_each_time)
     assert_int_equal(record.out_until_us, 0);
 }
 
-/* Of a run that was resumed and left nothing was tried; every other failure counts. */
+/* A run that was resumed and left tried nothing; every other failure counts. */
 TEST_THAT(a_run_that_was_resumed_and_left_is_no_failure)
 {
     for (unsigned i = 0; i < 4; i++) {

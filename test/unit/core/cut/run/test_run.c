@@ -75,7 +75,7 @@ TEST_ON(struct scene *scene, a_failure_of_a_run_that_took_place_is_the_end)
     assert_ends(scene, SL_CUT_FAILED);
 }
 
-/* Of two resources either may tell that the run took place, whichever comes first by name. */
+/* Either of two resources may tell that the run took place, whichever comes first by name. */
 TEST_ALONE(a_failure_that_changed_one_of_two_resources_is_not_tried_again)
 {
     static const struct {

@@ -11,7 +11,7 @@ enum { AS_BEFORE, NONE, HALF, AS_ORDERED };
 static const struct sl_cut_rules rules = {.timeout_us = TIMEOUT * INT64_C(1000000),
                                           .file_us = 5 * INT64_C(1000000)};
 
-/* What the node shows, and two runs that see it. */
+/* A node, and two runs that see what it shows. */
 struct world {
     struct cut_rig *rig;
     unsigned agent;
