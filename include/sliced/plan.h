@@ -32,6 +32,7 @@
 #include "sliced/order.h"
 #include "sliced/promise.h"
 #include "sliced/score.h"
+#include "sliced/tenant.h"
 
 enum {
     SL_PLAN_RULES_MAX = 32, /* of limits, of headrooms and of overrides of the order */
@@ -81,7 +82,8 @@ struct sl_plan_config {
     struct sl_plan_limit limit[SL_PLAN_RULES_MAX];
     struct sl_plan_headroom headroom[SL_PLAN_RULES_MAX];
     struct sl_plan_override override[SL_PLAN_RULES_MAX];
-    struct sl_score_config score; /* chooses the node among those that have room */
+    struct sl_score_config score;     /* chooses the node among those that have room */
+    const struct sl_tenants *tenants; /* copied; NULL: all pods share one queue */
 };
 
 enum sl_queue_state {
@@ -195,6 +197,11 @@ struct sl_planner;
 
 /* Says what DeviceClasses offer. */
 void sl_planner_set_dra(struct sl_planner *planner, const struct sl_dra *dra);
+
+/* Tells the tenant that the label tenants->label of the Namespace names; "": it has no such label,
+ * or is gone. -1: out of memory. */
+int sl_planner_namespace(struct sl_planner *planner, struct sl_str namespace, struct sl_str tenant,
+                         int64_t now_us, struct sl_error *err);
 
 /* Tells that kube-scheduler asked about this pod, or about any pod (uid may be empty). After the
  * first call, nominations do not expire while kube-scheduler is silent. It is silent when this was

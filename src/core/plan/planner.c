@@ -136,3 +136,14 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
     }
     return 0;
 }
+
+int sl_planner_namespace(struct sl_planner *planner, struct sl_str namespace, struct sl_str tenant,
+                         int64_t now_us, struct sl_error *err)
+{
+    (void)planner;
+    (void)namespace;
+    (void)tenant;
+    (void)now_us;
+    (void)err;
+    return 0;
+}
