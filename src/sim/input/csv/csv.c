@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/timestamp.h"
+
 enum { READ_STEP = 1 << 16, SHOWN_MAX = 40, DIGITS_MAX = 18, DECIMALS_MAX = 12 };
 
 /* ---- files ---- */
@@ -215,6 +217,23 @@ int sl_csv_open(struct sl_csv *csv, const char *path, struct sl_error *err)
     return 0;
 }
 
+int sl_csv_open_bare(struct sl_csv *csv, const char *header, const char *path, struct sl_error *err)
+{
+    memset(csv, 0, sizeof(*csv));
+    sl_buf_init(&csv->text, (size_t)SL_CSV_FILE_MAX + 1);
+    sl_buf_puts(&csv->text, header);
+    size_t len = csv->text.len;
+    int rc = sl_file_read(path, &csv->text, err);
+    bool bare = csv->text.len < 2 * len || memcmp(csv->text.data, csv->text.data + len, len) != 0;
+    csv->at = rc < 0 || bare ? 0 : len;
+    if (rc < 0 || read_header(csv, err) < 0) {
+        sl_csv_close(csv);
+        return -1;
+    }
+    csv->line = bare ? 0 : 1;
+    return 0;
+}
+
 int sl_csv_parse(struct sl_csv *csv, const char *text, size_t len, struct sl_error *err)
 {
     memset(csv, 0, sizeof(*csv));
@@ -405,6 +424,20 @@ bool sl_csv_parse_time(struct sl_str text, int64_t unit, int64_t *out)
     }
     *out = value;
     return true;
+}
+
+bool sl_csv_parse_date(struct sl_str text, int64_t *out)
+{
+    char stamp[48];
+    if (text.len < 19 || text.len + 2 > sizeof(stamp)) {
+        return false;
+    }
+    bool zoned = strchr("zZ", text.s[text.len - 1]) != NULL ||
+                 memchr(text.s + 10, '+', text.len - 10) != NULL ||
+                 memchr(text.s + 10, '-', text.len - 10) != NULL;
+    (void)snprintf(stamp, sizeof(stamp), "%.*s%s", (int)text.len, text.s, zoned ? "" : "Z");
+    stamp[10] = stamp[10] == ' ' ? 'T' : stamp[10];
+    return sl_time_parse(sl_str_of(stamp), out) && *out >= 0;
 }
 
 int sl_csv_time(const struct sl_csv *csv, int column, int64_t unit, int64_t *out,

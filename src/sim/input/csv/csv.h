@@ -23,6 +23,10 @@ struct sl_csv {
 int sl_csv_open(struct sl_csv *csv, const char *path, struct sl_error *err);
 /* The same from memory, which is copied. */
 int sl_csv_parse(struct sl_csv *csv, const char *text, size_t len, struct sl_error *err);
+/* The same for a file that may lack its header, which then is this one; it ends with a line's end.
+ */
+int sl_csv_open_bare(struct sl_csv *csv, const char *header, const char *path,
+                     struct sl_error *err);
 void sl_csv_close(struct sl_csv *csv);
 
 /* Index of a column, -1 when there is none of that name. */
@@ -48,6 +52,8 @@ int sl_csv_wrong(const struct sl_csv *csv, int column, const char *expected, str
 
 /* The number that sl_csv_time reads, of any text. */
 bool sl_csv_parse_time(struct sl_str text, int64_t unit, int64_t *out);
+/* "2026-11-21 12:38:09" or RFC 3339 (UTC if it has no zone) as Unix microseconds, from 1970. */
+bool sl_csv_parse_date(struct sl_str text, int64_t *out);
 
 /* Puts "file:line:column: field: " before the message, as far as known. Returns -1. */
 int sl_csv_locate(const char *path, struct sl_error *err);

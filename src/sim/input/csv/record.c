@@ -7,7 +7,6 @@
 
 #include "sliced/timeout.h"
 #include "util/time.h"
-#include "util/timestamp.h"
 
 /* ---- values ---- */
 
@@ -29,19 +28,23 @@ static int duration_read(const struct sl_csv *csv, int column, int64_t *out, str
 static int moment_read(const struct sl_csv *csv, int column, int64_t *out, struct sl_error *err)
 {
     struct sl_str text = csv->field[column];
-    char stamp[48];
-    if (text.len < 19 || text.len + 2 > sizeof(stamp) || text.s[4] != '-') {
+    if (text.len < 19 || text.s[4] != '-') {
         return sl_csv_time(csv, column, SL_SECOND_US, out, err);
     }
-    bool zoned = strchr("zZ", text.s[text.len - 1]) != NULL ||
-                 memchr(text.s + 10, '+', text.len - 10) != NULL ||
-                 memchr(text.s + 10, '-', text.len - 10) != NULL;
-    (void)snprintf(stamp, sizeof(stamp), "%.*s%s", (int)text.len, text.s, zoned ? "" : "Z");
-    stamp[10] = stamp[10] == ' ' ? 'T' : stamp[10];
-    if (!sl_time_parse(sl_str_of(stamp), out) || *out < 0) {
-        return sl_csv_wrong(csv, column, "seconds, or a time such as 2026-11-21 12:38:09", err);
+    return sl_csv_parse_date(text, out)
+               ? 0
+               : sl_csv_wrong(csv, column, "seconds, or a time such as 2026-11-21 12:38:09", err);
+}
+
+static int thousandths_read(const struct sl_csv *csv, int column, int64_t max, int64_t *out,
+                            struct sl_error *err)
+{
+    char expected[64];
+    if (sl_csv_time(csv, column, 1000, out, err) < 0) {
+        return -1;
     }
-    return 0;
+    (void)snprintf(expected, sizeof(expected), "a number in 0..%lld", (long long)(max / 1000));
+    return *out <= max ? 0 : sl_csv_wrong(csv, column, expected, err);
 }
 
 static int number_read(const struct sl_field *field, const struct sl_csv *csv, int column,
@@ -52,6 +55,8 @@ static int number_read(const struct sl_field *field, const struct sl_csv *csv, i
         return sl_csv_time(csv, column, SL_SECOND_US, out, err);
     case SL_FIELD_MS:
         return sl_csv_time(csv, column, SL_MS_US, out, err);
+    case SL_FIELD_THOUSANDTHS:
+        return thousandths_read(csv, column, field->max, out, err);
     case SL_FIELD_DURATION:
         return duration_read(csv, column, out, err);
     case SL_FIELD_MOMENT:
