@@ -13,8 +13,8 @@
 #include "util/time.h"
 
 enum { GPUS_MAX = 100000, POD_GPUS_MAX = 1000, CPUS_MAX = 1000000, GB_MAX = 1000000 };
-enum { WORKERS_MAX = 100000, MILLI = 1000, OWNERS_MAX_BYTES = 1 << 30 };
-enum { PATH_SIZE = 4096, NAME_SIZE = 320, LABEL_MAX = 63 };
+enum { WORKERS_MAX = 20000, MILLI = 1000, OWNERS_MAX_BYTES = 1 << 30 };
+enum { PATH_SIZE = 4096, NAME_SIZE = 320 };
 
 static const char whole_gpu[] = "nvidia.com/gpu";
 static const char gpu_share[] = "aliyun.com/gpu-mem";
@@ -23,7 +23,6 @@ struct reader {
     struct sl_workload *workload;
     struct sl_rng rng;
     int64_t gpus_per_pod;
-    bool joined;             /* owners are known */
     struct sl_csv owner_csv; /* texts of owners are its own */
     struct sl_map owners;    /* name of a job -> struct owner */
     struct sl_arena arena;   /* of owners */
@@ -54,27 +53,31 @@ struct record {
 
 /* ---- for all formats ---- */
 
-/* A job of many GPUs as pods, which have equal parts of its CPU and memory for each GPU. */
-static int add_gang(struct reader *reader, const struct sl_trace_job *facts, struct sl_error *err)
+static int pass_over(struct reader *reader)
 {
+    reader->workload->passed_over++;
+    return 0;
+}
+
+/* A job of many GPUs as pods, which have equal parts of its CPU and memory for each GPU. */
+static int add_gang(void *context, const struct sl_trace_job *facts, struct sl_error *err)
+{
+    struct reader *reader = context;
     bool whole = sl_str_eq(facts->resource, sl_str_of(whole_gpu));
     int64_t most = whole ? reader->gpus_per_pod : facts->count;
     int64_t left = facts->count;
-    char name[NAME_SIZE];
-    char made[32];
-    struct sl_str base = facts->name;
-    if (base.len == 0) {
-        (void)snprintf(made, sizeof(made), "job-%zu", reader->workload->n);
-        base = sl_str_of(made);
+    if (left == 0 || facts->run_us <= 0) {
+        return pass_over(reader);
     }
     for (int part = 0; left > 0; part++) {
         struct sl_trace_job pod = *facts;
-        pod.name = base;
+        char name[NAME_SIZE];
         pod.count = left < most ? left : most;
         if (facts->count > most) {
             pod.cpu_milli = facts->cpu_milli * pod.count / facts->count;
             pod.memory_mib = facts->memory_mib * pod.count / facts->count;
-            (void)snprintf(name, sizeof(name), "%.*s-%d", (int)base.len, base.s, part);
+            (void)snprintf(name, sizeof(name), "%.*s-%d", (int)facts->name.len, facts->name.s,
+                           part);
             pod.name = sl_str_of(name);
         }
         if (sl_workload_add(reader->workload, &pod, err) < 0) {
@@ -82,12 +85,6 @@ static int add_gang(struct reader *reader, const struct sl_trace_job *facts, str
         }
         left -= pod.count;
     }
-    return 0;
-}
-
-static int pass_over(struct reader *reader)
-{
-    reader->workload->passed_over++;
     return 0;
 }
 
@@ -101,6 +98,9 @@ static int add_workers(struct reader *reader, struct record *record, struct sl_e
     bool share = record->milli < MILLI;
     if (record->milli == 0 || record->workers == 0 || job->run_us <= 0) {
         return pass_over(reader);
+    }
+    if (record->workers > WORKERS_MAX) {
+        return sl_error_set(err, SL_ERR_LIMIT, "more than %d pods", WORKERS_MAX);
     }
     job->resource = sl_str_of(share ? gpu_share : whole_gpu);
     job->count = share ? record->milli : (record->milli + MILLI - 1) / MILLI;
@@ -116,11 +116,15 @@ static int add_workers(struct reader *reader, struct record *record, struct sl_e
     return 0;
 }
 
-/* A number as a name; an empty one stays empty. */
-static struct sl_str job_name(struct sl_str id, char name[64])
+/* A name by the job's number, or by that of its record. */
+static struct sl_str job_name(struct sl_str id, const struct sl_csv *csv, char name[64])
 {
-    (void)snprintf(name, 64, "job-%.*s", id.len < 40 ? (int)id.len : 40, id.len > 0 ? id.s : "");
-    return id.len > 0 ? sl_str_of(name) : id;
+    if (id.len > 0) {
+        (void)snprintf(name, 64, "job-%.*s", id.len < 40 ? (int)id.len : 40, id.s);
+    } else {
+        (void)snprintf(name, 64, "job-%u", csv->line - 1);
+    }
+    return sl_str_of(name);
 }
 
 /* ---- openb ---- */
@@ -178,69 +182,41 @@ static const struct sl_field vc_fields[] = {
 
 static int gang_job(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
 {
-    struct reader *reader = context;
     struct record *record = taken;
     char name[64];
-    (void)csv;
-    if (record->job.count == 0 || record->job.run_us == 0) {
-        return pass_over(reader);
-    }
-    record->job.name = job_name(record->job.name, name);
+    record->job.name = job_name(record->job.name, csv, name);
     record->job.priority = (int32_t)record->priority;
-    return add_gang(reader, &record->job, err);
-}
-
-static int philly_log_job(void *context, const struct sl_trace_job *job, struct sl_error *err)
-{
-    struct reader *reader = context;
-    struct sl_trace_job facts = *job;
-    if (facts.count == 0 || facts.run_us == 0) {
-        return pass_over(reader);
-    }
-    facts.resource = sl_str_of(whole_gpu);
-    return add_gang(reader, &facts, err);
+    return add_gang(context, &record->job, err);
 }
 
 /* ---- helios ---- */
 
 static const struct sl_field helios_fields[] = {
     {"job_id", TEXT(job.name), .need = SL_FIELD_COLUMN},
-    {"vc", TEXT(job.namespace)},
+    {"vc", TEXT(job.namespace), .need = SL_FIELD_COLUMN},
     {"gpu_num", COUNT(job.count, GPUS_MAX)},
     {"cpu_num", PARTS(job.cpu_milli, CPUS_MAX), .need = SL_FIELD_COLUMN},
     {"submit_time", SL_FIELD_MOMENT, AT(job.submit_us)},
     {"duration", SL_FIELD_SECONDS, AT(job.run_us), .need = SL_FIELD_COLUMN},
 };
 
-/* Names of its virtual clusters differ in the case of letters (vcJkd), which namespaces do not
+/* Names of its virtual clusters may differ in the case of letters (vcJkd), which namespaces do not
  * have: a capital becomes a hyphen and the small letter (vc-jkd), so that no two names become one.
  */
-static bool spell_label(struct sl_str text, char label[LABEL_MAX + 1], size_t *n)
-{
-    *n = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.s[i];
-        if (c >= 'A' && c <= 'Z') {
-            label[(*n)++] = '-';
-            c = (char)(c - 'A' + 'a');
-        }
-        if (*n >= LABEL_MAX || !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) {
-            return false;
-        }
-        label[(*n)++] = c;
-    }
-    return *n > 0 && label[0] != '-';
-}
-
 static int helios_job(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
 {
     struct record *record = taken;
-    char label[LABEL_MAX + 1];
+    struct sl_str vc = record->job.namespace;
+    char name[NAME_SIZE];
     size_t n = 0;
-    if (!spell_label(record->job.namespace, label, &n)) {
-        return sl_record_wrong(csv, "vc", "letters and digits, the first no capital", err);
+    for (size_t i = 0; i < vc.len && n + 2 <= sizeof(name); i++) {
+        bool capital = vc.s[i] >= 'A' && vc.s[i] <= 'Z';
+        if (capital) {
+            name[n++] = '-';
+        }
+        name[n++] = (char)(capital ? vc.s[i] - 'A' + 'a' : vc.s[i]);
     }
-    record->job.namespace = (struct sl_str){label, n};
+    record->job.namespace = (struct sl_str){name, n};
     return gang_job(context, record, csv, err);
 }
 
@@ -282,8 +258,7 @@ static int pai_owners_read(struct reader *reader, const char *file, struct sl_er
 {
     struct owner fresh = {.submit_us = -1};
     const struct sl_records records = SL_RECORDS(pai_owner_fields, pai_owner, fresh, reader);
-    reader->joined = true;
-    return sl_csv_open_bare(&reader->owner_csv, pai_job_header, file, err) < 0 ||
+    return sl_csv_open(&reader->owner_csv, file, pai_job_header, err) < 0 ||
                    sl_records_take(&records, &reader->owner_csv, err) < 0
                ? sl_csv_locate(file, err)
                : 0;
@@ -293,7 +268,7 @@ static int pai_owners_read(struct reader *reader, const char *file, struct sl_er
 static const struct sl_field pai_fields[] = {
     {"job_name", TEXT(job.name)},
     {"task_name", TEXT(part), .need = SL_FIELD_COLUMN},
-    {"inst_num", COUNT(workers, WORKERS_MAX), .need = SL_FIELD_COLUMN},
+    {"inst_num", COUNT(workers, INT32_MAX), .need = SL_FIELD_COLUMN},
     {"start_time", SL_FIELD_SECONDS, AT(begin_us), .need = SL_FIELD_COLUMN},
     {"end_time", SL_FIELD_SECONDS, AT(end_us), .need = SL_FIELD_COLUMN},
     {"plan_cpu", PARTS(job.cpu_milli, 100 * CPUS_MAX), .need = SL_FIELD_COLUMN},
@@ -310,7 +285,7 @@ static int pai_task(void *context, void *taken, const struct sl_csv *csv, struct
     const struct owner *owner = sl_map_get(&reader->owners, job->name.s, job->name.len);
     char name[NAME_SIZE];
     (void)csv;
-    if (record->begin_us < 0 || (reader->joined && owner == NULL)) {
+    if (record->begin_us < 0 || (reader->owners.len > 0 && owner == NULL)) {
         return pass_over(reader);
     }
     bool queued = owner != NULL && owner->submit_us >= 0 && owner->submit_us < record->begin_us;
@@ -334,7 +309,7 @@ static const struct sl_field spot_fields[] = {
     {"gpu_model", TEXT(job.models), .need = SL_FIELD_COLUMN},
     {"cpu_request", PARTS(job.cpu_milli, CPUS_MAX), .need = SL_FIELD_COLUMN},
     {"gpu_request", PARTS(milli, POD_GPUS_MAX)},
-    {"worker_num", COUNT(workers, WORKERS_MAX)},
+    {"worker_num", COUNT(workers, INT32_MAX)},
     {"submit_time", SL_FIELD_SECONDS, AT(job.submit_us)},
     {"duration", SL_FIELD_SECONDS, AT(job.run_us), .need = SL_FIELD_COLUMN},
     {"job_type", TEXT(part), .need = SL_FIELD_COLUMN},
@@ -344,8 +319,7 @@ static int spot_job(void *context, void *taken, const struct sl_csv *csv, struct
 {
     struct record *record = taken;
     char name[64];
-    (void)csv;
-    record->job.name = job_name(record->job.name, name);
+    record->job.name = job_name(record->job.name, csv, name);
     record->job.priority = sl_str_eq(record->part, SL_STR("HP")) ? 1 : 0;
     return add_workers(context, record, err);
 }
@@ -446,7 +420,6 @@ static int csv_job(void *context, void *taken, const struct sl_csv *csv, struct 
 
 static const struct format {
     const char *name;
-    /* NULL: philly-log, which is JSON */
     int (*job)(void *context, void *record, const struct sl_csv *csv, struct sl_error *err);
     const struct sl_field *field;
     size_t n;
@@ -460,7 +433,7 @@ static const struct format {
     {"csv", csv_job, FIELDS(csv_fields), .ours = true},
     {"openb", openb_job, FIELDS(openb_fields), .random = false},
     {"philly", gang_job, FIELDS(philly_fields), .random = false},
-    {"philly-log", NULL, NULL, 0, .random = false},
+    {"philly-log", NULL, NULL, 0, .random = false}, /* JSON */
     {"vc", gang_job, FIELDS(vc_fields), .random = false},
     {"helios", helios_job, FIELDS(helios_fields), .random = false},
     {"pai", pai_task, FIELDS(pai_fields), .header = pai_task_header, .owners = pai_owners_read},
@@ -522,22 +495,6 @@ static int note_unread(const struct sl_records *records, const struct sl_csv *cs
     return lacking ? sl_error_nomem(err) : 0;
 }
 
-/* Two names of one thing may contradict each other. */
-static int check_tenant(const struct sl_csv *csv, struct sl_error *err)
-{
-    int tenant = sl_csv_column(csv, "tenant");
-    if (tenant < 0 || sl_csv_column(csv, "namespace") < 0) {
-        return 0;
-    }
-    (void)sl_error_set(err, SL_ERR_FIELD,
-                       "columns \"namespace\" and \"tenant\" mean the same; expected one of them");
-    if (err != NULL) {
-        err->line = csv->line;
-        err->column = csv->place[tenant];
-    }
-    return -1;
-}
-
 static int read_records(struct reader *reader, const struct format *format, struct sl_csv *csv,
                         struct sl_error *err)
 {
@@ -556,31 +513,10 @@ static int read_records(struct reader *reader, const struct format *format, stru
         .size = sizeof(record),
         .context = reader,
     };
-    if (format->ours && check_tenant(csv, err) < 0) {
-        return -1;
-    }
     return sl_records_take(&records, csv, err) < 0 ||
                    (format->ours && note_unread(&records, csv, reader->workload, err) < 0)
                ? -1
                : 0;
-}
-
-static int read_log(struct reader *reader, const char *file, const struct sl_buf *text,
-                    struct sl_error *err)
-{
-    struct sl_buf own;
-    int rc = 0;
-    sl_buf_init(&own, (size_t)SL_CSV_FILE_MAX + 1);
-    if (text == NULL) {
-        rc = sl_file_read(file, &own, err);
-        text = &own;
-    }
-    if (rc == 0) {
-        struct sl_str log = {text->data, text->len};
-        rc = sl_philly_log_read(log, philly_log_job, reader, err);
-    }
-    sl_buf_free(&own);
-    return rc;
 }
 
 /* text is what was read of the file; NULL: nothing yet. */
@@ -589,11 +525,10 @@ static int read_jobs(struct reader *reader, const struct format *format, const c
 {
     struct sl_csv csv;
     if (format->job == NULL) {
-        return read_log(reader, file, text, err);
+        return sl_philly_log_read(file, text, add_gang, reader, err);
     }
-    int rc = text != NULL             ? sl_csv_parse(&csv, text->data, text->len, err)
-             : format->header != NULL ? sl_csv_open_bare(&csv, format->header, file, err)
-                                      : sl_csv_open(&csv, file, err);
+    int rc = text != NULL ? sl_csv_parse(&csv, text->data, text->len, err)
+                          : sl_csv_open(&csv, file, format->header, err);
     if (rc == 0) {
         rc = read_records(reader, format, &csv, err);
         sl_csv_close(&csv);
@@ -606,14 +541,10 @@ static const struct format *format_need(const char *format_and_file, const char 
 {
     const struct format *format = format_find(format_and_file, file);
     if (format == NULL) {
-        struct sl_buf list;
-        sl_buf_init(&list, 512);
-        for (size_t i = 0; i < FORMATS; i++) {
-            sl_buf_printf(&list, "%s%s", i > 0 ? ", " : "", formats[i].name);
-        }
-        (void)sl_error_set(err, SL_ERR_FIELD, "\"%s\": expected FORMAT:FILE with a format of %.*s",
-                           format_and_file, (int)list.len, list.len > 0 ? list.data : "");
-        sl_buf_free(&list);
+        (void)sl_error_set(err, SL_ERR_FIELD,
+                           "\"%s\": expected FORMAT:FILE with a format of csv, openb, philly, "
+                           "philly-log, vc, helios, pai, spot-gpu, adaptdl",
+                           format_and_file);
     }
     return format;
 }

@@ -8,7 +8,7 @@
 enum { SL_TRACE_GPUS_PER_POD = 8 };
 
 struct sl_trace_how {
-    const struct sl_buf *text; /* what sl_trace_load read; NULL: the file is read */
+    const struct sl_buf *text; /* what sl_trace_load read, with a header; NULL: the file is read */
     uint64_t seed;             /* for values that a format lacks (adaptdl: run times) */
     /* A pod runs on one node: of the formats whose jobs are gangs, a job with more GPUs than this
      * becomes several pods of this many, each a job of its own. 0: SL_TRACE_GPUS_PER_POD. */

@@ -19,14 +19,11 @@ struct sl_csv {
     unsigned place[SL_CSV_COLUMNS_MAX];      /* where in the line a field begins, from 1 */
 };
 
-/* Reads the file ("-": standard input) and its header. */
-int sl_csv_open(struct sl_csv *csv, const char *path, struct sl_error *err);
+/* Reads the file ("-": standard input) and its header. If header is given, a line with its end, it
+ * stands for one that the file lacks. */
+int sl_csv_open(struct sl_csv *csv, const char *path, const char *header, struct sl_error *err);
 /* The same from memory, which is copied. */
 int sl_csv_parse(struct sl_csv *csv, const char *text, size_t len, struct sl_error *err);
-/* The same for a file that may lack its header, which then is this one; it ends with a line's end.
- */
-int sl_csv_open_bare(struct sl_csv *csv, const char *header, const char *path,
-                     struct sl_error *err);
 void sl_csv_close(struct sl_csv *csv);
 
 /* Index of a column, -1 when there is none of that name. */

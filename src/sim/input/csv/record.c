@@ -36,17 +36,6 @@ static int moment_read(const struct sl_csv *csv, int column, int64_t *out, struc
                : sl_csv_wrong(csv, column, "seconds, or a time such as 2026-11-21 12:38:09", err);
 }
 
-static int thousandths_read(const struct sl_csv *csv, int column, int64_t max, int64_t *out,
-                            struct sl_error *err)
-{
-    char expected[64];
-    if (sl_csv_time(csv, column, 1000, out, err) < 0) {
-        return -1;
-    }
-    (void)snprintf(expected, sizeof(expected), "a number in 0..%lld", (long long)(max / 1000));
-    return *out <= max ? 0 : sl_csv_wrong(csv, column, expected, err);
-}
-
 static int number_read(const struct sl_field *field, const struct sl_csv *csv, int column,
                        int64_t *out, struct sl_error *err)
 {
@@ -56,7 +45,10 @@ static int number_read(const struct sl_field *field, const struct sl_csv *csv, i
     case SL_FIELD_MS:
         return sl_csv_time(csv, column, SL_MS_US, out, err);
     case SL_FIELD_THOUSANDTHS:
-        return thousandths_read(csv, column, field->max, out, err);
+        if (sl_csv_time(csv, column, 1000, out, err) < 0) {
+            return -1;
+        }
+        return *out <= field->max ? 0 : sl_csv_wrong(csv, column, "a smaller number", err);
     case SL_FIELD_DURATION:
         return duration_read(csv, column, out, err);
     case SL_FIELD_MOMENT:
@@ -97,6 +89,14 @@ static int columns_find(const struct sl_records *records, const struct sl_csv *c
         column[i] = sl_csv_column(csv, records->field[i].column);
         if (column[i] < 0 && records->field[i].need != SL_FIELD_OPTIONAL) {
             return sl_csv_need(csv, records->field[i].column, err);
+        }
+        for (size_t k = 0; column[i] >= 0 && k < i; k++) {
+            if (column[k] >= 0 && records->field[k].at == records->field[i].at) {
+                char expected[80];
+                (void)snprintf(expected, sizeof(expected), "\"%s\" or \"%s\", not both",
+                               records->field[k].column, records->field[i].column);
+                return sl_csv_wrong(csv, column[i], expected, err);
+            }
         }
     }
     return 0;
@@ -143,7 +143,7 @@ int sl_records_take(const struct sl_records *records, struct sl_csv *csv, struct
 int sl_records_read(const struct sl_records *records, const char *path, struct sl_error *err)
 {
     struct sl_csv csv;
-    int rc = sl_csv_open(&csv, path, err);
+    int rc = sl_csv_open(&csv, path, NULL, err);
     if (rc == 0) {
         rc = sl_records_take(records, &csv, err);
         sl_csv_close(&csv);
