@@ -14,8 +14,9 @@ enum {
 #define AT(member) .at = offsetof(struct sl_sim_options, member)
 
 static const struct sl_option options[] = {
-    {"--trace", "FORMAT:FILE", "jobs from a trace: openb, philly, adaptdl or csv", AT(trace),
-     .kind = SL_OPTION_ONCE, .commands = IN_RUN},
+    {"--trace", "FORMAT:FILE",
+     "jobs from a trace: csv, openb, philly, philly-log, vc, helios, pai, spot-gpu or adaptdl",
+     AT(trace), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--generate", "SPEC", "jobs from a generator: KEY=VALUE,... (below)", AT(generate),
      .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--live", "FILE",

@@ -205,8 +205,8 @@ static void note_progress(const struct command *command, const struct sl_experim
     }
     if (experiment->passed_over > 0) {
         (void)fprintf(stderr,
-                      "slicesim: %zu records passed over: they ask for no GPU or did not "
-                      "run\n",
+                      "slicesim: %zu records passed over: they ask for no GPU, did not run or "
+                      "are of no known job\n",
                       experiment->passed_over);
     }
     if (experiment->base.unread != NULL) {

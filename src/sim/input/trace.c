@@ -1,15 +1,20 @@
 /* Traces. Where the formats come from: openb is Alibaba's cluster-trace-gpu-v2023, philly the
- * workload of Muri (Zhao et al., SIGCOMM'22) after Microsoft's, adaptdl that of Pollux (Qiao et
- * al., OSDI'21). */
+ * workload of Muri (Zhao et al., SIGCOMM'22) after Microsoft's, whose own job log philly-log is
+ * (Jeon et al., ATC'19), adaptdl that of Pollux (Qiao et al., OSDI'21), helios SenseTime's (Hu et
+ * al., SC'21), pai Alibaba's cluster-trace-gpu-v2020 (Weng et al., NSDI'22), spot-gpu its
+ * cluster-trace-v2026-spot-gpu (Duan et al., ASPLOS'26). */
 #include "sim/input/trace.h"
 
 #include <stdio.h>
 
 #include "sim/input/csv/record.h"
 #include "sim/input/generate.h"
+#include "sim/input/philly_log.h"
 #include "util/time.h"
 
-enum { GPUS_MAX = 100000, MILLI = 1000 };
+enum { GPUS_MAX = 100000, POD_GPUS_MAX = 1000, CPUS_MAX = 1000000, GB_MAX = 1000000 };
+enum { WORKERS_MAX = 20000, MILLI = 1000, OWNERS_MAX_BYTES = 1 << 30 };
+enum { PATH_SIZE = 4096, NAME_SIZE = 320 };
 
 static const char whole_gpu[] = "nvidia.com/gpu";
 static const char gpu_share[] = "aliyun.com/gpu-mem";
@@ -18,6 +23,9 @@ struct reader {
     struct sl_workload *workload;
     struct sl_rng rng;
     int64_t gpus_per_pod;
+    struct sl_csv owner_csv; /* texts of owners are its own */
+    struct sl_map owners;    /* name of a job -> struct owner */
+    struct sl_arena arena;   /* of owners */
 };
 
 /* What a format says of a job. */
@@ -28,12 +36,15 @@ struct record {
     int64_t begin_us;
     int64_t end_us;
     int64_t priority;
+    int64_t workers; /* pods, each with the same ask */
     struct sl_str application;
+    struct sl_str part; /* of the job */
 };
 
 #define AT(member)          .at = offsetof(struct record, member)
 #define TEXT(member)        .kind = SL_FIELD_TEXT, AT(member)
 #define COUNT(member, most) .kind = SL_FIELD_INTEGER, AT(member), .min = 0, .max = (most)
+#define PARTS(member, most) .kind = SL_FIELD_THOUSANDTHS, AT(member), .max = (int64_t)(most)*MILLI
 #define PRIORITY                                                                                   \
     {                                                                                              \
         "priority", .kind = SL_FIELD_INTEGER, AT(priority), .min = INT32_MIN, .max = INT32_MAX,    \
@@ -42,16 +53,29 @@ struct record {
 
 /* ---- for all formats ---- */
 
-/* A job of many GPUs as pods. */
-static int add_gang(struct reader *reader, const struct sl_trace_job *facts, struct sl_error *err)
+static int pass_over(struct reader *reader)
 {
-    int64_t most = reader->gpus_per_pod;
+    reader->workload->passed_over++;
+    return 0;
+}
+
+/* A job of many GPUs as pods, which have equal parts of its CPU and memory for each GPU. */
+static int add_gang(void *context, const struct sl_trace_job *facts, struct sl_error *err)
+{
+    struct reader *reader = context;
+    bool whole = sl_str_eq(facts->resource, sl_str_of(whole_gpu));
+    int64_t most = whole ? reader->gpus_per_pod : facts->count;
     int64_t left = facts->count;
+    if (left == 0 || facts->run_us <= 0) {
+        return pass_over(reader);
+    }
     for (int part = 0; left > 0; part++) {
         struct sl_trace_job pod = *facts;
-        char name[320];
+        char name[NAME_SIZE];
         pod.count = left < most ? left : most;
         if (facts->count > most) {
+            pod.cpu_milli = facts->cpu_milli * pod.count / facts->count;
+            pod.memory_mib = facts->memory_mib * pod.count / facts->count;
             (void)snprintf(name, sizeof(name), "%.*s-%d", (int)facts->name.len, facts->name.s,
                            part);
             pod.name = sl_str_of(name);
@@ -64,10 +88,43 @@ static int add_gang(struct reader *reader, const struct sl_trace_job *facts, str
     return 0;
 }
 
-static int pass_over(struct reader *reader)
+/* Workers that ask for so many thousandths of a GPU each: a share where that is less than one GPU,
+ * else whole ones, rounded up. */
+static int add_workers(struct reader *reader, struct record *record, struct sl_error *err)
 {
-    reader->workload->passed_over++;
+    struct sl_trace_job *job = &record->job;
+    struct sl_str base = job->name;
+    char name[NAME_SIZE];
+    bool share = record->milli < MILLI;
+    if (record->milli == 0 || record->workers == 0 || job->run_us <= 0) {
+        return pass_over(reader);
+    }
+    if (record->workers > WORKERS_MAX) {
+        return sl_error_set(err, SL_ERR_LIMIT, "more than %d pods", WORKERS_MAX);
+    }
+    job->resource = sl_str_of(share ? gpu_share : whole_gpu);
+    job->count = share ? record->milli : (record->milli + MILLI - 1) / MILLI;
+    for (int64_t i = 0; i < record->workers; i++) {
+        if (record->workers > 1) {
+            (void)snprintf(name, sizeof(name), "%.*s-%lld", (int)base.len, base.s, (long long)i);
+            job->name = sl_str_of(name);
+        }
+        if (add_gang(reader, job, err) < 0) {
+            return -1;
+        }
+    }
     return 0;
+}
+
+/* A name by the job's number, or by that of its record. */
+static struct sl_str job_name(struct sl_str id, const struct sl_csv *csv, char name[64])
+{
+    if (id.len > 0) {
+        (void)snprintf(name, 64, "job-%.*s", id.len < 40 ? (int)id.len : 40, id.s);
+    } else {
+        (void)snprintf(name, 64, "job-%u", csv->line - 1);
+    }
+    return sl_str_of(name);
 }
 
 /* ---- openb ---- */
@@ -105,31 +162,166 @@ static int openb_job(void *context, void *taken, const struct sl_csv *csv, struc
     return sl_workload_add(reader->workload, job, err);
 }
 
-/* ---- philly ---- */
+/* ---- philly, vc: jobs of whole GPUs ---- */
 
 static const struct sl_field philly_fields[] = {
     {"job_id", TEXT(job.name), .need = SL_FIELD_COLUMN},
     {"num_gpu", COUNT(job.count, GPUS_MAX)},
     {"submit_time", SL_FIELD_MS, AT(job.submit_us)},
     {"duration", SL_FIELD_MS, AT(job.run_us)},
+    {"vc", TEXT(job.namespace), .need = SL_FIELD_OPTIONAL},
     PRIORITY,
 };
 
-static int philly_job(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
+static const struct sl_field vc_fields[] = {
+    {"submit_s", SL_FIELD_SECONDS, AT(job.submit_us)},
+    {"duration_s", SL_FIELD_SECONDS, AT(job.run_us)},
+    {"gpus", COUNT(job.count, GPUS_MAX)},
+    {"tenant", TEXT(job.namespace), .need = SL_FIELD_COLUMN},
+};
+
+static int gang_job(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
+{
+    struct record *record = taken;
+    char name[64];
+    record->job.name = job_name(record->job.name, csv, name);
+    record->job.priority = (int32_t)record->priority;
+    return add_gang(context, &record->job, err);
+}
+
+/* ---- helios ---- */
+
+static const struct sl_field helios_fields[] = {
+    {"job_id", TEXT(job.name), .need = SL_FIELD_COLUMN},
+    {"vc", TEXT(job.namespace), .need = SL_FIELD_COLUMN},
+    {"gpu_num", COUNT(job.count, GPUS_MAX)},
+    {"cpu_num", PARTS(job.cpu_milli, CPUS_MAX), .need = SL_FIELD_COLUMN},
+    {"submit_time", SL_FIELD_MOMENT, AT(job.submit_us)},
+    {"duration", SL_FIELD_SECONDS, AT(job.run_us), .need = SL_FIELD_COLUMN},
+};
+
+/* Names of its virtual clusters may differ in the case of letters (vcJkd), which namespaces do not
+ * have: a capital becomes a hyphen and the small letter (vc-jkd), so that no two names become one.
+ */
+static int helios_job(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
+{
+    struct record *record = taken;
+    struct sl_str vc = record->job.namespace;
+    char name[NAME_SIZE];
+    size_t n = 0;
+    for (size_t i = 0; i < vc.len && n + 2 <= sizeof(name); i++) {
+        bool capital = vc.s[i] >= 'A' && vc.s[i] <= 'Z';
+        if (capital) {
+            name[n++] = '-';
+        }
+        name[n++] = (char)(capital ? vc.s[i] - 'A' + 'a' : vc.s[i]);
+    }
+    record->job.namespace = (struct sl_str){name, n};
+    return gang_job(context, record, csv, err);
+}
+
+/* ---- pai ---- */
+
+static const char pai_task_header[] =
+    "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type\n";
+static const char pai_job_header[] = "job_name,inst_id,user,status,start_time,end_time\n";
+
+/* What the table of jobs says of one. */
+struct owner {
+    struct sl_str job;
+    struct sl_str user;
+    int64_t submit_us; /* -1: nothing */
+};
+
+static const struct sl_field pai_owner_fields[] = {
+#define OF_OWNER(member) .at = offsetof(struct owner, member)
+    {"job_name", SL_FIELD_TEXT, OF_OWNER(job)},
+    {"user", SL_FIELD_TEXT, OF_OWNER(user), .need = SL_FIELD_COLUMN},
+    {"start_time", SL_FIELD_SECONDS, OF_OWNER(submit_us), .need = SL_FIELD_COLUMN},
+};
+
+static int pai_owner(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
+{
+    struct reader *reader = context;
+    struct owner *owner = sl_arena_alloc(&reader->arena, sizeof(*owner));
+    (void)csv;
+    if (owner == NULL) {
+        return sl_error_nomem(err);
+    }
+    *owner = *(struct owner *)taken;
+    return sl_map_put(&reader->owners, owner->job.s, owner->job.len, owner, NULL) < 0
+               ? sl_error_nomem(err)
+               : 0;
+}
+
+static int pai_owners_read(struct reader *reader, const char *file, struct sl_error *err)
+{
+    struct owner fresh = {.submit_us = -1};
+    const struct sl_records records = SL_RECORDS(pai_owner_fields, pai_owner, fresh, reader);
+    return sl_csv_open(&reader->owner_csv, file, pai_job_header, err) < 0 ||
+                   sl_records_take(&records, &reader->owner_csv, err) < 0
+               ? sl_csv_locate(file, err)
+               : 0;
+}
+
+/* What is a percentage there becomes thousandths in two steps: 50.0 is read as 50000. */
+static const struct sl_field pai_fields[] = {
+    {"job_name", TEXT(job.name)},
+    {"task_name", TEXT(part), .need = SL_FIELD_COLUMN},
+    {"inst_num", COUNT(workers, INT32_MAX), .need = SL_FIELD_COLUMN},
+    {"start_time", SL_FIELD_SECONDS, AT(begin_us), .need = SL_FIELD_COLUMN},
+    {"end_time", SL_FIELD_SECONDS, AT(end_us), .need = SL_FIELD_COLUMN},
+    {"plan_cpu", PARTS(job.cpu_milli, 100 * CPUS_MAX), .need = SL_FIELD_COLUMN},
+    {"plan_mem", PARTS(job.memory_mib, GB_MAX), .need = SL_FIELD_COLUMN},
+    {"plan_gpu", PARTS(gpus, 100 * POD_GPUS_MAX), .need = SL_FIELD_COLUMN},
+};
+
+/* The instances of a task. A job's start there is its submission, a task's that of its pods. */
+static int pai_task(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
 {
     struct reader *reader = context;
     struct record *record = taken;
-    struct sl_str id = record->job.name;
-    char name[64];
+    struct sl_trace_job *job = &record->job;
+    const struct owner *owner = sl_map_get(&reader->owners, job->name.s, job->name.len);
+    char name[NAME_SIZE];
     (void)csv;
-    if (record->job.count == 0 || record->job.run_us == 0) {
+    if (record->begin_us < 0 || (reader->owners.len > 0 && owner == NULL)) {
         return pass_over(reader);
     }
-    (void)snprintf(name, sizeof(name), "job-%.*s", id.len < 40 ? (int)id.len : 40,
-                   id.len > 0 ? id.s : "");
-    record->job.name = sl_str_of(name);
-    record->job.priority = (int32_t)record->priority;
-    return add_gang(reader, &record->job, err);
+    bool queued = owner != NULL && owner->submit_us >= 0 && owner->submit_us < record->begin_us;
+    job->submit_us = queued ? owner->submit_us : record->begin_us;
+    job->namespace = owner != NULL ? owner->user : job->namespace;
+    job->run_us = record->end_us - record->begin_us;
+    job->cpu_milli /= 100;
+    job->memory_mib = job->memory_mib * 1024 / MILLI;
+    record->milli = record->gpus / 100;
+    (void)snprintf(name, sizeof(name), "%.*s-%.*s", (int)job->name.len, job->name.s,
+                   (int)record->part.len, record->part.len > 0 ? record->part.s : "");
+    job->name = sl_str_of(name);
+    return add_workers(reader, record, err);
+}
+
+/* ---- spot-gpu ---- */
+
+static const struct sl_field spot_fields[] = {
+    {"job_name", TEXT(job.name), .need = SL_FIELD_COLUMN},
+    {"organization", TEXT(job.namespace), .need = SL_FIELD_COLUMN},
+    {"gpu_model", TEXT(job.models), .need = SL_FIELD_COLUMN},
+    {"cpu_request", PARTS(job.cpu_milli, CPUS_MAX), .need = SL_FIELD_COLUMN},
+    {"gpu_request", PARTS(milli, POD_GPUS_MAX)},
+    {"worker_num", COUNT(workers, INT32_MAX)},
+    {"submit_time", SL_FIELD_SECONDS, AT(job.submit_us)},
+    {"duration", SL_FIELD_SECONDS, AT(job.run_us), .need = SL_FIELD_COLUMN},
+    {"job_type", TEXT(part), .need = SL_FIELD_COLUMN},
+};
+
+static int spot_job(void *context, void *taken, const struct sl_csv *csv, struct sl_error *err)
+{
+    struct record *record = taken;
+    char name[64];
+    record->job.name = job_name(record->job.name, csv, name);
+    record->job.priority = sl_str_eq(record->part, SL_STR("HP")) ? 1 : 0;
+    return add_workers(context, record, err);
 }
 
 /* ---- adaptdl ---- */
@@ -196,6 +388,7 @@ static const struct sl_field csv_fields[] = {
     {"resource", TEXT(job.resource), .need = SL_FIELD_OPTIONAL},
     {"count", COUNT(job.count, INT32_MAX), .need = SL_FIELD_OPTIONAL},
     {"namespace", TEXT(job.namespace), .need = SL_FIELD_OPTIONAL},
+    {"tenant", TEXT(job.namespace), .need = SL_FIELD_OPTIONAL}, /* the same: one of both */
     {"cpu_milli", COUNT(job.cpu_milli, INT32_MAX), .need = SL_FIELD_OPTIONAL},
     {"memory_mib", COUNT(job.memory_mib, INT32_MAX), .need = SL_FIELD_OPTIONAL},
     {"models", TEXT(job.models), .need = SL_FIELD_OPTIONAL},
@@ -230,14 +423,22 @@ static const struct format {
     int (*job)(void *context, void *record, const struct sl_csv *csv, struct sl_error *err);
     const struct sl_field *field;
     size_t n;
+    const char *header; /* of files that have none */
+    /* Reads the file behind a comma: who owns the jobs. */
+    int (*owners)(struct reader *reader, const char *file, struct sl_error *err);
     bool random;
     bool ours; /* its users write it for sliced: another column may be a mistake */
 } formats[] = {
 #define FIELDS(fields) fields, sizeof(fields) / sizeof((fields)[0])
-    {"openb", openb_job, FIELDS(openb_fields), .random = false},
-    {"philly", philly_job, FIELDS(philly_fields), .random = false},
-    {"adaptdl", adaptdl_job, FIELDS(adaptdl_fields), .random = true},
     {"csv", csv_job, FIELDS(csv_fields), .ours = true},
+    {"openb", openb_job, FIELDS(openb_fields), .random = false},
+    {"philly", gang_job, FIELDS(philly_fields), .random = false},
+    {"philly-log", NULL, NULL, 0, .random = false}, /* JSON */
+    {"vc", gang_job, FIELDS(vc_fields), .random = false},
+    {"helios", helios_job, FIELDS(helios_fields), .random = false},
+    {"pai", pai_task, FIELDS(pai_fields), .header = pai_task_header, .owners = pai_owners_read},
+    {"spot-gpu", spot_job, FIELDS(spot_fields), .random = false},
+    {"adaptdl", adaptdl_job, FIELDS(adaptdl_fields), .random = true},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -294,12 +495,13 @@ static int note_unread(const struct sl_records *records, const struct sl_csv *cs
     return lacking ? sl_error_nomem(err) : 0;
 }
 
-static int read_jobs(struct reader *reader, const struct format *format, struct sl_csv *csv,
-                     struct sl_error *err)
+static int read_records(struct reader *reader, const struct format *format, struct sl_csv *csv,
+                        struct sl_error *err)
 {
     struct record record = {
         .job = {.resource = sl_str_of(whole_gpu), .count = 1},
         .milli = MILLI,
+        .workers = 1,
         .begin_us = -1,
         .end_us = -1,
     };
@@ -311,11 +513,27 @@ static int read_jobs(struct reader *reader, const struct format *format, struct 
         .size = sizeof(record),
         .context = reader,
     };
-    if (sl_records_take(&records, csv, err) < 0 ||
-        (format->ours && note_unread(&records, csv, reader->workload, err) < 0)) {
-        return -1;
+    return sl_records_take(&records, csv, err) < 0 ||
+                   (format->ours && note_unread(&records, csv, reader->workload, err) < 0)
+               ? -1
+               : 0;
+}
+
+/* text is what was read of the file; NULL: nothing yet. */
+static int read_jobs(struct reader *reader, const struct format *format, const char *file,
+                     const struct sl_buf *text, struct sl_error *err)
+{
+    struct sl_csv csv;
+    if (format->job == NULL) {
+        return sl_philly_log_read(file, text, add_gang, reader, err);
     }
-    return sl_workload_finish(reader->workload, err);
+    int rc = text != NULL ? sl_csv_parse(&csv, text->data, text->len, err)
+                          : sl_csv_open(&csv, file, format->header, err);
+    if (rc == 0) {
+        rc = read_records(reader, format, &csv, err);
+        sl_csv_close(&csv);
+    }
+    return rc;
 }
 
 static const struct format *format_need(const char *format_and_file, const char **file,
@@ -323,10 +541,10 @@ static const struct format *format_need(const char *format_and_file, const char 
 {
     const struct format *format = format_find(format_and_file, file);
     if (format == NULL) {
-        (void)sl_error_set(
-            err, SL_ERR_FIELD,
-            "\"%s\": expected FORMAT:FILE with a format of openb, philly, adaptdl, csv",
-            format_and_file);
+        (void)sl_error_set(err, SL_ERR_FIELD,
+                           "\"%s\": expected FORMAT:FILE with a format of csv, openb, philly, "
+                           "philly-log, vc, helios, pai, spot-gpu, adaptdl",
+                           format_and_file);
     }
     return format;
 }
@@ -344,6 +562,7 @@ int sl_trace_load(const char *format_and_file, struct sl_buf *out, struct sl_err
 int sl_trace_read(const char *format_and_file, const struct sl_trace_how *how,
                   struct sl_workload *out, struct sl_error *err)
 {
+    char first[PATH_SIZE];
     const char *file = NULL;
     const struct format *format = format_need(format_and_file, &file, err);
     struct reader reader = {.workload = out,
@@ -352,13 +571,21 @@ int sl_trace_read(const char *format_and_file, const struct sl_trace_how *how,
     if (format == NULL) {
         return -1;
     }
-    struct sl_csv csv;
-    int rc = how->text == NULL ? sl_csv_open(&csv, file, err)
-                               : sl_csv_parse(&csv, how->text->data, how->text->len, err);
-    if (rc == 0) {
-        sl_rng_seed(&reader.rng, how->seed, 0);
-        rc = read_jobs(&reader, format, &csv, err);
-        sl_csv_close(&csv);
+    int rc = 0;
+    const char *comma = format->owners != NULL ? strchr(file, ',') : NULL;
+    sl_arena_init(&reader.arena, OWNERS_MAX_BYTES);
+    sl_rng_seed(&reader.rng, how->seed, 0);
+    if (comma != NULL) {
+        (void)snprintf(first, sizeof(first), "%.*s", (int)(comma - file), file);
+        file = first;
+        rc = format->owners(&reader, comma + 1, err);
     }
-    return rc < 0 ? sl_csv_locate(file, err) : 0;
+    if (rc == 0 && (read_jobs(&reader, format, file, how->text, err) < 0 ||
+                    sl_workload_finish(out, err) < 0)) {
+        rc = sl_csv_locate(file, err);
+    }
+    sl_csv_close(&reader.owner_csv);
+    sl_map_free(&reader.owners);
+    sl_arena_free(&reader.arena);
+    return rc;
 }

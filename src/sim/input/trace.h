@@ -8,10 +8,10 @@
 enum { SL_TRACE_GPUS_PER_POD = 8 };
 
 struct sl_trace_how {
-    const struct sl_buf *text; /* what sl_trace_load read; NULL: the file is read */
+    const struct sl_buf *text; /* what sl_trace_load read, with a header; NULL: the file is read */
     uint64_t seed;             /* for values that a format lacks (adaptdl: run times) */
-    /* A pod runs on one node: a job of philly or adaptdl with more GPUs than this becomes several
-     * pods of this many, each a job of its own. 0: SL_TRACE_GPUS_PER_POD. */
+    /* A pod runs on one node: of the formats whose jobs are gangs, a job with more GPUs than this
+     * becomes several pods of this many, each a job of its own. 0: SL_TRACE_GPUS_PER_POD. */
     int64_t gpus_per_pod;
 };
 

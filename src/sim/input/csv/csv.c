@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/timestamp.h"
+
 enum { READ_STEP = 1 << 16, SHOWN_MAX = 40, DIGITS_MAX = 18, DECIMALS_MAX = 12 };
 
 /* ---- files ---- */
@@ -185,7 +187,7 @@ int sl_csv_next(struct sl_csv *csv, struct sl_error *err)
 static int read_header(struct sl_csv *csv, struct sl_error *err)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as spreadsheets write it */
-    if (csv->text.len >= 3 && memcmp(csv->text.data, mark, 3) == 0) {
+    if (csv->at == 0 && csv->text.len >= 3 && memcmp(csv->text.data, mark, 3) == 0) {
         csv->at = 3;
     }
     int rc = read_record(csv, err);
@@ -204,15 +206,36 @@ static int read_header(struct sl_csv *csv, struct sl_error *err)
     return 0;
 }
 
-int sl_csv_open(struct sl_csv *csv, const char *path, struct sl_error *err)
+/* Finds the columns, of a text without a header by the one that is given. */
+static int begin(struct sl_csv *csv, const char *header, struct sl_error *err)
+{
+    size_t len = csv->text.len;
+    struct sl_str text = {csv->text.data, len};
+    bool bare = header != NULL && !sl_str_starts(text, sl_str_of(header));
+    if (bare) {
+        sl_buf_puts(&csv->text, header);
+        csv->at = len;
+    }
+    int rc = csv->text.failed != SL_BUF_OK ? sl_error_nomem(err) : read_header(csv, err);
+    if (rc < 0) {
+        sl_csv_close(csv);
+    } else if (bare) {
+        csv->text.len = len;
+        csv->at = 0;
+        csv->line = 0;
+    }
+    return rc;
+}
+
+int sl_csv_open(struct sl_csv *csv, const char *path, const char *header, struct sl_error *err)
 {
     memset(csv, 0, sizeof(*csv));
     sl_buf_init(&csv->text, (size_t)SL_CSV_FILE_MAX + 1);
-    if (sl_file_read(path, &csv->text, err) < 0 || read_header(csv, err) < 0) {
+    if (sl_file_read(path, &csv->text, err) < 0) {
         sl_csv_close(csv);
         return -1;
     }
-    return 0;
+    return begin(csv, header, err);
 }
 
 int sl_csv_parse(struct sl_csv *csv, const char *text, size_t len, struct sl_error *err)
@@ -220,11 +243,7 @@ int sl_csv_parse(struct sl_csv *csv, const char *text, size_t len, struct sl_err
     memset(csv, 0, sizeof(*csv));
     sl_buf_init(&csv->text, (size_t)SL_CSV_FILE_MAX + 1);
     sl_buf_append(&csv->text, text, len);
-    int rc = csv->text.failed != SL_BUF_OK ? sl_error_nomem(err) : read_header(csv, err);
-    if (rc < 0) {
-        sl_csv_close(csv);
-    }
-    return rc;
+    return begin(csv, NULL, err);
 }
 
 void sl_csv_close(struct sl_csv *csv)
@@ -405,6 +424,20 @@ bool sl_csv_parse_time(struct sl_str text, int64_t unit, int64_t *out)
     }
     *out = value;
     return true;
+}
+
+bool sl_csv_parse_date(struct sl_str text, int64_t *out)
+{
+    char stamp[48];
+    if (text.len < 19 || text.len + 2 > sizeof(stamp)) {
+        return false;
+    }
+    bool zoned = strchr("zZ", text.s[text.len - 1]) != NULL ||
+                 memchr(text.s + 10, '+', text.len - 10) != NULL ||
+                 memchr(text.s + 10, '-', text.len - 10) != NULL;
+    (void)snprintf(stamp, sizeof(stamp), "%.*s%s", (int)text.len, text.s, zoned ? "" : "Z");
+    stamp[10] = stamp[10] == ' ' ? 'T' : stamp[10];
+    return sl_time_parse(sl_str_of(stamp), out) && *out >= 0;
 }
 
 int sl_csv_time(const struct sl_csv *csv, int column, int64_t unit, int64_t *out,

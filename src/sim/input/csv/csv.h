@@ -19,8 +19,9 @@ struct sl_csv {
     unsigned place[SL_CSV_COLUMNS_MAX];      /* where in the line a field begins, from 1 */
 };
 
-/* Reads the file ("-": standard input) and its header. */
-int sl_csv_open(struct sl_csv *csv, const char *path, struct sl_error *err);
+/* Reads the file ("-": standard input) and its header. If header is given, a line with its end, it
+ * stands for one that the file lacks. */
+int sl_csv_open(struct sl_csv *csv, const char *path, const char *header, struct sl_error *err);
 /* The same from memory, which is copied. */
 int sl_csv_parse(struct sl_csv *csv, const char *text, size_t len, struct sl_error *err);
 void sl_csv_close(struct sl_csv *csv);
@@ -48,6 +49,8 @@ int sl_csv_wrong(const struct sl_csv *csv, int column, const char *expected, str
 
 /* The number that sl_csv_time reads, of any text. */
 bool sl_csv_parse_time(struct sl_str text, int64_t unit, int64_t *out);
+/* "2026-11-21 12:38:09" or RFC 3339 (UTC if it has no zone) as Unix microseconds, from 1970. */
+bool sl_csv_parse_date(struct sl_str text, int64_t *out);
 
 /* Puts "file:line:column: field: " before the message, as far as known. Returns -1. */
 int sl_csv_locate(const char *path, struct sl_error *err);

@@ -7,7 +7,6 @@
 
 #include "sliced/timeout.h"
 #include "util/time.h"
-#include "util/timestamp.h"
 
 /* ---- values ---- */
 
@@ -29,19 +28,12 @@ static int duration_read(const struct sl_csv *csv, int column, int64_t *out, str
 static int moment_read(const struct sl_csv *csv, int column, int64_t *out, struct sl_error *err)
 {
     struct sl_str text = csv->field[column];
-    char stamp[48];
-    if (text.len < 19 || text.len + 2 > sizeof(stamp) || text.s[4] != '-') {
+    if (text.len < 19 || text.s[4] != '-') {
         return sl_csv_time(csv, column, SL_SECOND_US, out, err);
     }
-    bool zoned = strchr("zZ", text.s[text.len - 1]) != NULL ||
-                 memchr(text.s + 10, '+', text.len - 10) != NULL ||
-                 memchr(text.s + 10, '-', text.len - 10) != NULL;
-    (void)snprintf(stamp, sizeof(stamp), "%.*s%s", (int)text.len, text.s, zoned ? "" : "Z");
-    stamp[10] = stamp[10] == ' ' ? 'T' : stamp[10];
-    if (!sl_time_parse(sl_str_of(stamp), out) || *out < 0) {
-        return sl_csv_wrong(csv, column, "seconds, or a time such as 2026-11-21 12:38:09", err);
-    }
-    return 0;
+    return sl_csv_parse_date(text, out)
+               ? 0
+               : sl_csv_wrong(csv, column, "seconds, or a time such as 2026-11-21 12:38:09", err);
 }
 
 static int number_read(const struct sl_field *field, const struct sl_csv *csv, int column,
@@ -52,6 +44,11 @@ static int number_read(const struct sl_field *field, const struct sl_csv *csv, i
         return sl_csv_time(csv, column, SL_SECOND_US, out, err);
     case SL_FIELD_MS:
         return sl_csv_time(csv, column, SL_MS_US, out, err);
+    case SL_FIELD_THOUSANDTHS:
+        if (sl_csv_time(csv, column, 1000, out, err) < 0) {
+            return -1;
+        }
+        return *out <= field->max ? 0 : sl_csv_wrong(csv, column, "a smaller number", err);
     case SL_FIELD_DURATION:
         return duration_read(csv, column, out, err);
     case SL_FIELD_MOMENT:
@@ -92,6 +89,14 @@ static int columns_find(const struct sl_records *records, const struct sl_csv *c
         column[i] = sl_csv_column(csv, records->field[i].column);
         if (column[i] < 0 && records->field[i].need != SL_FIELD_OPTIONAL) {
             return sl_csv_need(csv, records->field[i].column, err);
+        }
+        for (size_t k = 0; column[i] >= 0 && k < i; k++) {
+            if (column[k] >= 0 && records->field[k].at == records->field[i].at) {
+                char expected[80];
+                (void)snprintf(expected, sizeof(expected), "\"%s\" or \"%s\", not both",
+                               records->field[k].column, records->field[i].column);
+                return sl_csv_wrong(csv, column[i], expected, err);
+            }
         }
     }
     return 0;
@@ -138,7 +143,7 @@ int sl_records_take(const struct sl_records *records, struct sl_csv *csv, struct
 int sl_records_read(const struct sl_records *records, const char *path, struct sl_error *err)
 {
     struct sl_csv csv;
-    int rc = sl_csv_open(&csv, path, err);
+    int rc = sl_csv_open(&csv, path, NULL, err);
     if (rc == 0) {
         rc = sl_records_take(records, &csv, err);
         sl_csv_close(&csv);

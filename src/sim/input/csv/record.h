@@ -11,6 +11,7 @@ enum sl_field_kind {
     SL_FIELD_MS,       /* written in milliseconds */
     SL_FIELD_DURATION, /* seconds, or with units as in 1h30m */
     SL_FIELD_MOMENT,   /* seconds, or "2026-11-21 12:38:09", or RFC 3339 (UTC if it has no zone) */
+    SL_FIELD_THOUSANDTHS, /* of a number such as 0.5; max is of thousandths, too */
 };
 
 enum sl_field_need {
@@ -19,6 +20,7 @@ enum sl_field_need {
     SL_FIELD_OPTIONAL, /* so does a column that is not there */
 };
 
+/* Of two fields with one member a file may have one column. */
 struct sl_field {
     const char *column;
     enum sl_field_kind kind;

@@ -116,6 +116,100 @@ TEST_ALONE(philly_counts_milliseconds_and_splits_jobs_wider_than_a_node)
     sl_workload_free(&jobs);
 }
 
+#define DATA SL_SOURCE_DIR "/test/data/traces/"
+
+/* Files made by hand after what is published, and their jobs: "tenant/name submission run-time
+ * resource*count", and where they say it CPU, memory, models and priority. */
+static const struct published {
+    const char *name;
+    const char *trace;
+    size_t passed_over;
+    const char *jobs;
+} published[] = {
+    {"csv with a tenant", "csv:" DATA "tenants.csv", 1,
+     "blue/job-1 0 3600 nvidia.com/gpu*2\n"
+     "default/job-2 0 5 nvidia.com/gpu*8\n"
+     "Group 7/x/job-4 1 30 nvidia.com/gpu*1\n"
+     "red/train 60 60 nvidia.com/gpu*1\n"
+     "blue/late 1999960 30 nvidia.com/gpu*1\n"},
+    {"philly with virtual clusters", "philly:" DATA "philly.csv", 2,
+     "6214e9/job-0 0 5 nvidia.com/gpu*1\n"
+     "6214e9/job-5 0.9 8 nvidia.com/gpu*1\n"
+     "11cb48/job-1-0 1.5 60 nvidia.com/gpu*8\n"
+     "11cb48/job-1-1 1.5 60 nvidia.com/gpu*4\n"
+     "default/job-4 1.8 7 nvidia.com/gpu*4\n"},
+    {"vc", "vc:" DATA "vc.csv", 2,
+     "ee9e8c/job-1 0 524000 nvidia.com/gpu*1\n"
+     "6214e9/job-2-0 43 60.5 nvidia.com/gpu*8\n"
+     "6214e9/job-2-1 43 60.5 nvidia.com/gpu*8\n"
+     "6214e9/job-2-2 43 60.5 nvidia.com/gpu*8\n"
+     "6214e9/job-2-3 43 60.5 nvidia.com/gpu*8\n"
+     "11cb48/job-5 65 7 nvidia.com/gpu*8\n"
+     "default/job-6 165 9 nvidia.com/gpu*2\n"},
+    {"philly's job log", "philly-log:" DATA "philly-log.json", 4,
+     "6214e9/failed_early 0 5 nvidia.com/gpu*1\n"
+     "ee9e8c/application_1_1-0 120 3660 nvidia.com/gpu*8\n"
+     "ee9e8c/application_1_1-1 120 3660 nvidia.com/gpu*2\n"
+     "6214e9/lost_times 120 60 nvidia.com/gpu*2\n"},
+    {"helios", "helios:" DATA "helios.csv", 2,
+     "vcp-d-c/job-10-0 0 30 nvidia.com/gpu*8 32000m\n"
+     "vcp-d-c/job-10-1 0 30 nvidia.com/gpu*8 32000m\n"
+     "vcp-d-c/job-10-2 0 30 nvidia.com/gpu*4 16000m\n"
+     "vc-jkd/job-7 1 600 nvidia.com/gpu*1 3000m\n"
+     "vcjkd/job-8 27 249 nvidia.com/gpu*4 16000m\n"
+     "vc4om/job-12 86400 9 nvidia.com/gpu*2\n"},
+    {"pai with its table of jobs", "pai:" DATA "pai_task_table.csv," DATA "pai_job_table.csv", 4,
+     "9f5a15a94a61/aa05-worker-0 0 10 aliyun.com/gpu-mem*250 500m 1024Mi\n"
+     "9f5a15a94a61/aa05-worker-1 0 10 aliyun.com/gpu-mem*250 500m 1024Mi\n"
+     "9f5a15a94a61/aa05-worker-2 0 10 aliyun.com/gpu-mem*250 500m 1024Mi\n"
+     "58540f191766/aa01-tensorflow 2 38 aliyun.com/gpu-mem*500 6000m 29999Mi\n"
+     "9f5a15a94a61/aa02-worker-0 18 60 nvidia.com/gpu*1 4000m 10240Mi\n"
+     "9f5a15a94a61/aa02-worker-1 18 60 nvidia.com/gpu*1 4000m 10240Mi\n"
+     "58540f191766/aa06-worker-0 40 9 nvidia.com/gpu*8 48000m 4096Mi\n"
+     "58540f191766/aa06-worker-1 40 9 nvidia.com/gpu*8 48000m 4096Mi\n"
+     "default/aa07-worker 41 8 nvidia.com/gpu*2 6000m 8192Mi\n"},
+    {"spot-gpu", "spot-gpu:" DATA "spot-gpu.csv", 2,
+     "13/job-253689-0 0 60 aliyun.com/gpu-mem*500 8000m A10\n"
+     "13/job-253689-1 0 60 aliyun.com/gpu-mem*500 8000m A10\n"
+     "13/job-239255 5 2764799 nvidia.com/gpu*1 20000m A10 p1\n"
+     "57/job-437260-0 9589663 41060 nvidia.com/gpu*8 15000m A100-SXM4-80GB\n"
+     "57/job-437260-1 9589663 41060 nvidia.com/gpu*8 15000m A100-SXM4-80GB\n"
+     "57/job-437260-2 9589663 41060 nvidia.com/gpu*8 15000m A100-SXM4-80GB\n"
+     "57/job-437263-0 9589665 100 nvidia.com/gpu*8 60000m GPU-series-1 p1\n"
+     "57/job-437263-1 9589665 100 nvidia.com/gpu*8 60000m GPU-series-1 p1\n"},
+};
+
+TEST_EACH(a_published_format_is_read, published)
+{
+    struct sl_workload jobs;
+    struct sl_buf told;
+    sl_workload_init(&jobs);
+    sl_buf_init(&told, 1 << 16);
+    if (sl_trace_read(row->trace, &how, &jobs, &error) < 0) {
+        fail_msg("%s", error.message);
+    }
+    for (size_t i = 0; i < jobs.n; i++) {
+        const struct sl_job *job = &jobs.job[i];
+        const struct sl_job_ask *ask = &jobs.ask[job->ask];
+        sl_buf_printf(&told, "%s/%s %.10g %.10g %s*%lld", job->namespace, job->name,
+                      (double)job->submit_us / 1e6, (double)job->run_us / 1e6, ask->resource,
+                      (long long)ask->count);
+        if (ask->cpu_milli > 0) {
+            sl_buf_printf(&told, " %lldm", (long long)ask->cpu_milli);
+        }
+        if (ask->memory_mib > 0) {
+            sl_buf_printf(&told, " %lldMi", (long long)ask->memory_mib);
+        }
+        sl_buf_printf(&told, "%s%s%s\n", ask->models != NULL ? " " : "",
+                      ask->models != NULL ? ask->models : "", job->priority > 0 ? " p1" : "");
+    }
+    sl_buf_putc(&told, '\0');
+    assert_string_equal(told.data, row->jobs);
+    assert_int_equal(jobs.passed_over, row->passed_over);
+    sl_buf_free(&told);
+    sl_workload_free(&jobs);
+}
+
 TEST_ALONE(adaptdl_draws_run_times_by_application_unless_they_are_there)
 {
     struct sl_workload jobs;
@@ -168,6 +262,15 @@ static void assert_refused(const char *format, const char *text, const char *pla
     sl_workload_free(&jobs);
 }
 
+#define HELIOS                                                                                     \
+    "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,"      \
+    "queue\n"
+#define PAI                                                                                        \
+    "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type\n"
+#define SPOT                                                                                       \
+    "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,"     \
+    "job_type\n"
+
 TEST_ALONE(errors_name_file_line_column_and_field)
 {
     assert_refused("csv", "submit,duration\n0,5\n1,soon\n", ":3:3: ",
@@ -189,6 +292,49 @@ TEST_ALONE(errors_name_file_line_column_and_field)
                    ":1:1: ", "no column \"creation_time\"");
     assert_refused("adaptdl", "name,time,application,num_replicas\na,0,llama,1\n",
                    ":2:5: ", "application: expected imagenet, yolov3");
+    assert_refused("csv", "submit,namespace,duration,tenant\n0,a,5,a\n",
+                   ":1:27: ", "tenant: expected \"namespace\" or \"tenant\", not both");
+    assert_refused("philly", "job_id,num_gpu,submit_time,duration,vc\n7,x,1,1,a\n",
+                   ":2:3: ", "num_gpu: expected an integer in 0..100000, found \"x\"");
+    assert_refused("vc", "submit_s,duration_s,gpus\n1,2,3\n",
+                   ":1:1: ", "no column \"tenant\" in the header, which has submit_s, duration_s");
+    assert_refused("helios", HELIOS "7,u,vc1,1,1,1,FAILED,2020-06-31 18:41:01,,,5,\n",
+                   ":2:22: ", "submit_time: expected seconds, or a time such as");
+    assert_refused("pai", "a,worker,1.0,Failed,1.0,2.0,600.0,1.0,50.0\n",
+                   ":1:1: ", "9 fields, the header has 10 columns");
+    assert_refused("pai", "a,worker,1.0,Failed,1.0,2.0,600.0,1.0,100001,\n",
+                   ":1:39: ", "plan_gpu: expected a smaller number, found \"100001\"");
+    assert_refused("pai", PAI "a,worker,1.5,Failed,1.0,2.0,600.0,1.0,50,\n",
+                   ":2:10: ", "inst_num: expected an integer in 0..2147483647, found \"1.5\"");
+    assert_refused("spot-gpu", SPOT "1,2,A10,20,many,1,0,5,HP\n",
+                   ":2:12: ", "gpu_request: expected a number in 0..");
+    assert_refused("spot-gpu", SPOT "1,2,A10,20,1,20001,0,5,HP\n",
+                   ":2:1: ", "more than 20000 pods");
+    assert_refused(
+        "philly-log", "[{\"vc\": \"a\",\n \"attempts\": [{\"end_time\": \"soon\"}]}]",
+        ":2:34: ", "[0].attempts[0]: expected times such as 2017-10-07 01:12:09, found \"soon\"");
+    assert_refused("philly-log", "[{\"vc\": \"a\"}]", ":1:12: ", "[0].submitted_time: is missing");
+    assert_refused("philly-log", "[{\"vc\": 5}]", ":1:9: ", "[0].vc: expected a string");
+    assert_refused("philly-log", "[{\"vc\": \"a\"", ":1:12: ", "");
+    assert_refused("philly-log", "[]", ": ", "has no job");
+}
+
+TEST_ALONE(the_table_of_jobs_of_pai_may_lack_or_be_wrong)
+{
+    struct sl_workload jobs;
+    char trace[200];
+    read_jobs("pai", PAI "a,worker,,Failed,1.0,2.0,,,50.0,\n", &jobs);
+    assert_job(&jobs, 0, "a-worker", 0, 1, 1, "aliyun.com/gpu-mem", 500);
+    assert_string_equal(jobs.job[0].namespace, "default");
+    sl_workload_free(&jobs);
+    sl_workload_init(&jobs);
+    (void)snprintf(trace, sizeof(trace), "pai:/nonexistent,%s",
+                   strchr(file_of("pai", "a,b,c,Failed,now,2.0\n"), ':') + 1);
+    assert_int_equal(sl_trace_read(trace, &how, &jobs, &error), -1);
+    (void)unlink(path);
+    assert_memory_equal(error.message, path, strlen(path));
+    assert_non_null(strstr(error.message, ":1:14: start_time: expected a number"));
+    sl_workload_free(&jobs);
 }
 
 TEST_ALONE(csv_takes_dates_and_passes_over_what_asks_for_nothing)
@@ -235,7 +381,7 @@ TEST_ON(struct sl_workload *jobs, a_format_that_is_not_known_lists_those_there_a
 {
     sl_workload_init(jobs);
     assert_int_equal(sl_trace_read("slurm:x.csv", &how, jobs, &error), -1);
-    assert_non_null(strstr(error.message, "a format of openb, philly, adaptdl, csv"));
+    assert_non_null(strstr(error.message, "a format of csv, openb, philly, philly-log, vc"));
     assert_int_equal(sl_trace_read("jobs->csv", &how, jobs, &error), -1);
     assert_non_null(strstr(error.message, "expected FORMAT:FILE"));
 }

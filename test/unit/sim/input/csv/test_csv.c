@@ -176,6 +176,6 @@ TEST_THAT(numbers_become_microseconds_exactly)
 TEST_THAT(a_file_that_is_not_there_is_told_as_such)
 {
     struct sl_csv csv;
-    assert_int_equal(sl_csv_open(&csv, "/nonexistent/jobs.csv", &error), -1);
+    assert_int_equal(sl_csv_open(&csv, "/nonexistent/jobs.csv", NULL, &error), -1);
     assert_int_equal(error.code, SL_ERR_NOTFOUND);
 }
