@@ -32,6 +32,7 @@ struct sl_order_weights {
 struct sl_order_config {
     enum sl_order_kind kind;
     struct sl_order_weights weights; /* of P; other orders ignore them */
+    bool due; /* with tenants: those that are due go first, and no priority counts */
 };
 
 /* Their names in configurations, by kind; NULL ends them. */

@@ -13,6 +13,7 @@ bool sl_order_is_static(enum sl_order_kind kind);
 struct sl_order_item {
     int64_t timeout_us;
     int64_t submit_us;
+    int64_t due_us; /* since when it is due, where config->due counts; INT64_MAX: it is not */
     const struct sl_order_weights *weights; /* of its override; NULL: the config's */
     struct sl_str uid;
     int32_t priority;
