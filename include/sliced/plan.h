@@ -104,6 +104,8 @@ enum sl_hold_reason {
     SL_HOLD_BEHIND,        /* there is room now, but starting would delay a pod ahead (backfill) */
     SL_HOLD_PROMISE,       /* there is room now, but another pod's latest start would be missed */
     SL_HOLD_HEADROOM,      /* the free units are kept for short pods */
+    SL_HOLD_CAP,           /* its tenant has as much as it may have */
+    SL_HOLD_BORROW,        /* its tenant's long runs hold as much as its share */
     SL_HOLD_PACE,          /* as many pods are released as the window allows */
     SL_HOLD_EXPIRED,       /* it did not take its nomination; such pods try again one at a time */
     SL_HOLD_CONSTRAINT,    /* only nodes that its constraints exclude have room */
@@ -202,6 +204,15 @@ void sl_planner_set_dra(struct sl_planner *planner, const struct sl_dra *dra);
  * or is gone. -1: out of memory. */
 int sl_planner_namespace(struct sl_planner *planner, struct sl_str namespace, struct sl_str tenant,
                          int64_t now_us, struct sl_error *err);
+
+/* Returns what a restart would lose of the tenants' shares, as text of at most max bytes, which the
+ * caller frees; NULL: there are no tenants, or no memory. */
+char *sl_planner_tenants_save(const struct sl_planner *planner, size_t max, size_t *len);
+/* Takes such a text, of a planner before, for pods that are told from now on: before the first of
+ * them. What it cannot read it passes over; lost lines cost some pods their turn, no more. -1: out
+ * of memory. */
+int sl_planner_tenants_load(struct sl_planner *planner, struct sl_str text, int64_t now_us,
+                            struct sl_error *err);
 
 /* Tells that kube-scheduler asked about this pod, or about any pod (uid may be empty). After the
  * first call, nominations do not expire while kube-scheduler is silent. It is silent when this was

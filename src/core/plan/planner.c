@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { RECORD_MAX = 1 << 26 /* bytes, of a record that only a reload needs */ };
+
 /* The orders that do more than compare two pods. */
 static const struct sl_plan_order *const orders[SL_ORDER_KINDS] = {
     [SL_ORDER_BOUNDED] = &sl_plan_bounded,
@@ -13,6 +15,8 @@ static int check_config(const struct sl_plan_config *config, struct sl_error *er
     const char *wrong = NULL;
     if (config->order.kind >= SL_ORDER_KINDS) {
         wrong = "there is no such order";
+    } else if (sl_tenants_on(config->tenants) && config->order.kind == SL_ORDER_HRRN) {
+        wrong = "tenants need another order than hrrn";
     } else if (config->default_timeout_us <= 0) {
         wrong = "the default timeout must be above 0";
     } else if (config->hold_us <= 0 || config->hold_max_us < config->hold_us) {
@@ -22,6 +26,14 @@ static int check_config(const struct sl_plan_config *config, struct sl_error *er
         wrong = "there are too many limits, headrooms or overrides";
     }
     return wrong == NULL ? 0 : sl_error_set(err, SL_ERR_FIELD, "%s", wrong);
+}
+
+static void set_config(struct sl_planner *planner, const struct sl_plan_config *config)
+{
+    planner->config = *config;
+    planner->config.tenants = NULL; /* planner->tenancy has them */
+    planner->config.order.due = planner->tenancy != NULL;
+    planner->order = planner->tenancy != NULL ? &sl_plan_tenants : orders[config->order.kind];
 }
 
 struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl_error *err)
@@ -43,8 +55,11 @@ struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl
         (void)sl_error_nomem(err);
         return NULL;
     }
-    planner->config = *config;
-    planner->order = orders[config->order.kind];
+    if (sl_plan_tenants_set(planner, config->tenants, err) < 0) {
+        sl_planner_free(planner);
+        return NULL;
+    }
+    set_config(planner, config);
     planner->n_lanes = 1;
     sl_plan_touch(planner, SL_PLAN_ROOM | SL_PLAN_KINDS);
     return planner;
@@ -98,25 +113,38 @@ void sl_planner_free(struct sl_planner *planner)
     free(planner->scratch.end);
     sl_past_free(planner->past);
     sl_supply_free(&planner->scratch.supply);
+    sl_tenancy_free(planner->tenancy);
+    sl_plan_record_free(planner);
     free(planner);
 }
 
-int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config *config,
-                         struct sl_error *err)
+/* Begins anew with that configuration: every pod and every account is settled by it. relabelled:
+ * namespaces have other tenants. */
+static int restart(struct sl_planner *planner, const struct sl_plan_config *config, bool relabelled,
+                   struct sl_error *err)
 {
-    if (check_config(config, err) < 0) {
-        return -1;
-    }
+    size_t len = 0;
+    char *record = sl_planner_tenants_save(planner, RECORD_MAX, &len);
+    const struct sl_tenancy *before = planner->tenancy;
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         sl_plan_empty(planner, lane, true);
     }
-    bool other = config->order.kind != planner->config.order.kind ||
+    while (sl_plan_pod_first(planner, SL_STAND_CAPPED) != NULL) {
+        sl_plan_take_out(planner, sl_plan_pod_first(planner, SL_STAND_CAPPED));
+    }
+    bool other = config->order.kind != planner->config.order.kind || before != NULL ||
+                 sl_tenants_on(config->tenants) ||
                  memcmp(&config->promise, &planner->config.promise, sizeof(config->promise)) != 0;
     if (other && planner->order != NULL) {
         planner->order->end(planner);
     }
-    planner->config = *config;
-    planner->order = orders[config->order.kind];
+    int rc = relabelled ? 0 : sl_plan_tenants_set(planner, config->tenants, err);
+    if (rc == 0) {
+        set_config(planner, config);
+    }
+    sl_plan_spaces_renew(planner);
+    (void)sl_planner_tenants_load(planner, (struct sl_str){record, len}, planner->now_us, NULL);
+    free(record);
     sl_plan_touch(planner, SL_PLAN_RUN);
     if (other && planner->order != NULL) {
         planner->order->begin(planner);
@@ -128,22 +156,30 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
         sl_plan_settle(planner, pod);
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        bool goes_on =
-            config->preemption && lane->preemptor != NULL && sl_plan_is_queued(lane->preemptor);
+        bool goes_on = planner->config.preemption && lane->preemptor != NULL &&
+                       sl_plan_is_queued(lane->preemptor);
         if (!goes_on) { /* nothing is kept for its preemptor any more */
             sl_plan_preempt_end(planner, lane);
         }
     }
-    return 0;
+    return rc;
+}
+
+int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config *config,
+                         struct sl_error *err)
+{
+    return check_config(config, err) < 0 ? -1 : restart(planner, config, false, err);
 }
 
 int sl_planner_namespace(struct sl_planner *planner, struct sl_str namespace, struct sl_str tenant,
                          int64_t now_us, struct sl_error *err)
 {
-    (void)planner;
-    (void)namespace;
-    (void)tenant;
-    (void)now_us;
-    (void)err;
-    return 0;
+    sl_plan_advance(planner, now_us);
+    int changed =
+        planner->tenancy == NULL ? 0 : sl_tenancy_label(planner->tenancy, namespace, tenant);
+    if (changed <= 0) {
+        return changed < 0 ? sl_error_nomem(err) : 0;
+    }
+    const struct sl_plan_config config = planner->config;
+    return restart(planner, &config, true, err);
 }

@@ -10,32 +10,6 @@ enum {
     IDLE_MAX = 64,       /* drained nodes that a promise can bear */
 };
 
-/* ---- numbers for pods ---- */
-
-static int hex_of(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The leading 64 bits of a UID, or a hash of one that is not hexadecimal. A restart keeps both. */
-static uint64_t number_of(const char *uid)
-{
-    uint64_t number = 0;
-    unsigned digits = 0;
-    for (const char *c = uid; *c != '\0' && digits < 16; c++) {
-        int digit = hex_of(*c);
-        if (digit < 0 && *c != '-') {
-            break;
-        }
-        number = digit < 0 ? number : number << 4 | (unsigned)digit;
-        digits += digit >= 0;
-    }
-    return digits == 16 ? number : sl_rank_hash(uid, strlen(uid));
-}
-
 /* ---- records ---- */
 
 enum stand {
@@ -68,11 +42,17 @@ static bool stands(const struct sl_plan_pod *pod, enum stand stand)
     return pod->account != NULL && pod->account->stand == stand;
 }
 
+/* Accounts are another's otherwise. */
+static bool is_bounded(const struct sl_planner *planner)
+{
+    return planner->order == &sl_plan_bounded;
+}
+
 /* Gives the record a number of its own. False: out of memory. */
 static bool take_id(struct sl_planner *planner, struct sl_plan_account_pod *record, const char *uid)
 {
     struct sl_map *ids = &planner->account.ids;
-    record->id = number_of(uid);
+    record->id = sl_plan_number_of(uid);
     while (sl_map_get(ids, (const char *)&record->id, sizeof(record->id)) != NULL) {
         record->id++;
     }
@@ -413,13 +393,14 @@ static bool is_mixed(const struct sl_plan_lane *lane)
 
 static bool promise_admits(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    return !stands(pod, WAITING) || sl_promise_admits(sl_plan_bounded_promise(sl_plan_lane_of(pod)),
-                                                      pod->account->id, planner->now_us);
+    return !is_bounded(planner) || !stands(pod, WAITING) ||
+           sl_promise_admits(sl_plan_bounded_promise(sl_plan_lane_of(pod)), pod->account->id,
+                             planner->now_us);
 }
 
 bool sl_plan_bounded_yields(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    return is_mixed(sl_plan_lane_of(pod)) && !promise_admits(planner, pod);
+    return is_bounded(planner) && is_mixed(sl_plan_lane_of(pod)) && !promise_admits(planner, pod);
 }
 
 enum sl_plan_admission sl_plan_bounded_admit(const struct sl_planner *planner,
@@ -427,7 +408,7 @@ enum sl_plan_admission sl_plan_bounded_admit(const struct sl_planner *planner,
                                              const struct sl_plan_node *node)
 {
     const struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    if (!is_mixed(lane)) {
+    if (!is_bounded(planner) || !is_mixed(lane)) {
         return promise_admits(planner, pod) ? SL_PLAN_ADMITTED : SL_PLAN_REFUSED;
     }
     bool delays =
@@ -438,7 +419,7 @@ enum sl_plan_admission sl_plan_bounded_admit(const struct sl_planner *planner,
 
 bool sl_plan_bounded_may_reserve(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    return is_mixed(sl_plan_lane_of(pod)) || promise_admits(planner, pod);
+    return !is_bounded(planner) || is_mixed(sl_plan_lane_of(pod)) || promise_admits(planner, pod);
 }
 
 static struct sl_plan_pod *pod_of(const struct sl_planner *planner, uint64_t id)
@@ -452,7 +433,8 @@ struct sl_plan_pod *sl_plan_bounded_due(const struct sl_planner *planner,
                                         const struct sl_plan_lane *lane)
 {
     uint64_t id = 0;
-    if (lane->account == NULL || is_mixed(lane) || !sl_promise_due(lane->account->promise, &id)) {
+    if (!is_bounded(planner) || lane->account == NULL || is_mixed(lane) ||
+        !sl_promise_due(lane->account->promise, &id)) {
         return NULL;
     }
     return pod_of(planner, id);
@@ -462,8 +444,9 @@ bool sl_plan_bounded_spares(const struct sl_planner *planner, const struct sl_pl
 {
     struct sl_promise_idle idle[IDLE_MAX];
     size_t n = 0;
-    if (lane->account == NULL || sl_plan_drains_count(planner) > IDLE_MAX) {
-        return lane->account == NULL;
+    bool any = is_bounded(planner) && lane->account != NULL;
+    if (!any || sl_plan_drains_count(planner) > IDLE_MAX) {
+        return !any;
     }
     for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
         const struct sl_plan_node *node = sl_plan_node_at(planner, i);
@@ -594,6 +577,9 @@ static size_t audit_record(const struct sl_planner *planner,
 
 void sl_plan_bounded_audit(const struct sl_planner *planner)
 {
+    if (!is_bounded(planner)) {
+        return;
+    }
     size_t n[RUNNING + 1] = {0};
     size_t at = 0;
     uint64_t waiting = 0;

@@ -2,7 +2,7 @@
 #ifndef SLICED_CORE_PLAN_DECIDE_DECIDE_H
 #define SLICED_CORE_PLAN_DECIDE_DECIDE_H
 
-#include "core/plan/nodes/nodes.h"
+#include "core/plan/tenant/tenants.h"
 
 enum {
     SL_PLAN_SEARCH = 8,         /* cost of a search, in nodes, beside those it looks at */

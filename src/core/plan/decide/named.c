@@ -34,7 +34,7 @@ void sl_plan_nominate_named(struct sl_plan_run *run)
             struct sl_plan_node *node = pod->pod->nominated == NULL
                                             ? NULL
                                             : sl_plan_node_find(planner, pod->pod->nominated);
-            if (node != NULL) {
+            if (node != NULL && sl_plan_tenants_hold(planner, pod) == SL_HOLD_NONE) {
                 sl_plan_pick(run, pod, node, &pick);
             }
             if (pick.node == NULL && node != NULL) {
@@ -54,7 +54,8 @@ void sl_plan_nominate_made_room(struct sl_plan_run *run)
     for (struct sl_plan_lane *lane = run->planner->lane; lane != NULL && run->room > 0;
          lane = lane->next) {
         struct sl_plan_pick pick = {.node = NULL};
-        if (lane->run.making != NULL && !sl_plan_is_to_pause(run->planner, lane->preemptor)) {
+        if (lane->run.making != NULL && !sl_plan_is_to_pause(run->planner, lane->preemptor) &&
+            sl_plan_tenants_hold(run->planner, lane->preemptor) == SL_HOLD_NONE) {
             sl_plan_pick(run, lane->preemptor, lane->run.making, &pick);
         }
         if (pick.node != NULL && !sl_plan_act_nominate(run, lane->preemptor, &pick)) {

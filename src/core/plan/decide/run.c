@@ -120,6 +120,7 @@ int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand,
         sl_plan_touch(planner, SL_PLAN_RUN);
         return sl_error_nomem(err);
     }
+    sl_plan_uncap(planner);
     if (planner->order != NULL) {
         planner->order->tell(planner);
     }

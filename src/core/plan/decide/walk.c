@@ -91,6 +91,11 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
                            pod->class->ask->by_dra ? SL_HOLD_DEVICE_CLASS : SL_HOLD_NEVER);
         return SL_PLAN_STEP_HELD;
     }
+    enum sl_hold_reason held = sl_plan_tenants_hold(planner, pod);
+    if (held != SL_HOLD_NONE) {
+        sl_plan_set_reason(planner, pod, held);
+        return SL_PLAN_STEP_HELD;
+    }
     if (sl_plan_preempt_holds(planner, lane, pod)) {
         lane->preempt_waits = true;
         lane->rest_reason = SL_HOLD_BEHIND;

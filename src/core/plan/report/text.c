@@ -46,6 +46,16 @@ static const struct {
                           "The free units are kept for pods with shorter timeouts "
                           "(headroom).",
                           "what is free is kept for shorter pods", "a shorter sliced.dev/timeout"},
+    [SL_HOLD_CAP] = {"Cap",
+                     "Its tenant has as much as it may have (tenants): pods that run or wait, or "
+                     "units.",
+                     NULL, "wait until pods of your tenant end"},
+    [SL_HOLD_BORROW] = {"Borrow",
+                        "There may be room, but its tenant's runs longer than "
+                        "tenants.borrowMaxTimeout hold as much as its share of the units already.",
+                        "your tenant's long pods hold as much as its own share already",
+                        "a shorter sliced.dev/timeout; else it starts from the time at which it "
+                        "would on your tenant's own share"},
     [SL_HOLD_PACE] = {"Pace",
                       "As many pods are released as kube-scheduler takes at a time; it "
                       "follows.",

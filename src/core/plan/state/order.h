@@ -45,6 +45,8 @@ struct sl_plan_order {
     int64_t (*wake)(const struct sl_plan_lane *lane);
     /* The latest start that the pod is promised; 0: none. */
     int64_t (*latest)(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+    /* Since when the pod goes before all that are not due; INT64_MAX: it is not. May be NULL. */
+    int64_t (*due)(const struct sl_plan_pod *pod);
 };
 
 #endif

@@ -79,6 +79,7 @@ enum sl_plan_list {
     SL_LIST_NONE, /* always empty */
     SL_LIST_NOMINATED,
     SL_LIST_RESTING,
+    SL_LIST_CAPPED,
     SL_LIST_REFUSED,
     SL_PLAN_LISTS,
 };
@@ -122,6 +123,9 @@ struct sl_plan_news {
     uint64_t settled;  /* seq.kinds by which all pods were judged */
 };
 
+struct sl_tenancy;
+struct sl_plan_record;
+
 struct sl_planner {
     struct sl_plan_config config;
     const struct sl_plan_order *order; /* NULL: config.order only compares pods */
@@ -136,6 +140,7 @@ struct sl_planner {
     struct sl_list listed[SL_PLAN_LISTS]; /* of state/settle.c; nominations by time */
     struct sl_plan_rans rans;             /* of nodes/ran.c */
     struct sl_past *past; /* of state/usual.c: seconds that ended pods ran, by owner; may be NULL */
+    bool uncaps;          /* a tenant with capped pods has fewer in queues now */
     bool names;           /* a queued pod may name a node to be tried first of all */
     struct sl_plan_stats stats;
 
@@ -145,7 +150,9 @@ struct sl_planner {
     size_t n_lanes;
     size_t n_reserves; /* lanes whose reserved start is active */
 
-    struct sl_plan_account account; /* of decide/bounded.c */
+    struct sl_plan_account account; /* the order's alone */
+    struct sl_tenancy *tenancy;     /* NULL: there are no tenants */
+    struct sl_plan_record *record;  /* of tenant/record.c; NULL: there is none */
 
     struct sl_plan_fleet fleet;   /* of nodes */
     struct sl_plan_offers offers; /* of state/offer.c */

@@ -8,6 +8,29 @@ struct sl_plan_pod *sl_plan_find(const struct sl_planner *planner, struct sl_str
     return uid.len == 0 ? NULL : sl_map_get(&planner->pods, uid.s, uid.len);
 }
 
+int sl_plan_hex(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+uint64_t sl_plan_number_of(const char *uid)
+{
+    uint64_t number = 0;
+    unsigned digits = 0;
+    for (const char *c = uid; *c != '\0' && digits < 16; c++) {
+        int digit = sl_plan_hex(*c);
+        if (digit < 0 && *c != '-') {
+            break;
+        }
+        number = digit < 0 ? number : number << 4 | (unsigned)digit;
+        digits += digit >= 0;
+    }
+    return digits == 16 ? number : sl_rank_hash(uid, strlen(uid));
+}
+
 void sl_plan_advance(struct sl_planner *planner, int64_t now_us)
 {
     planner->now_us = now_us > planner->now_us ? now_us : planner->now_us;
@@ -38,6 +61,7 @@ struct sl_order_item sl_plan_item_of(const struct sl_planner *planner, const str
     return (struct sl_order_item){
         .timeout_us = sl_plan_timeout(planner, pod),
         .submit_us = submit_us > 0 ? submit_us : 0,
+        .due_us = INT64_MAX,
         .weights = weights_of(planner, pod),
         .uid = sl_str_of(pod->uid),
         .priority = pod->priority,

@@ -72,9 +72,11 @@ struct sl_plan_class {
 /* A namespace with waiting pods. */
 struct sl_plan_space {
     size_t refs;
-    uint64_t search;   /* number of the budget that spent counts for */
-    size_t spent;      /* checks */
-    uint32_t refusals; /* refused releases in a row, at most SL_PLAN_REFUSALS_MAX */
+    uint64_t search;            /* number of the budget that spent counts for */
+    size_t spent;               /* checks */
+    uint32_t refusals;          /* refused releases in a row, at most SL_PLAN_REFUSALS_MAX */
+    struct sl_tenant *tenant;   /* NULL: there are no tenants */
+    struct sl_plan_limit limit; /* of its tenant; max_timeout_us 0: none */
     char name[];
 };
 
@@ -91,6 +93,7 @@ enum sl_plan_stand {
     SL_STAND_HELD,      /* in its lane's queue */
     SL_STAND_RELEASED,  /* the same, without its gate */
     SL_STAND_RESTING,   /* in the list expired, until retry_us */
+    SL_STAND_CAPPED,    /* in the list capped: its tenant has too many pods in queues */
     SL_STAND_NOMINATED, /* in the list nominations, and in its node's */
     SL_STAND_STAGED,
     SL_STAND_GATED,

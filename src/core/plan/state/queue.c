@@ -31,11 +31,16 @@ uint32_t sl_plan_queue_place(const struct sl_planner *planner, const struct sl_p
 void sl_plan_queue_add(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    bool dues = planner->order != NULL && planner->order->due != NULL;
+    pod->item.due_us = dues ? planner->order->due(pod) : INT64_MAX;
     uint32_t at = sl_plan_queue_place(planner, lane, pod);
     memmove(lane->queue + at + 1, lane->queue + at,
             (lane->n_queue - at) * sizeof(struct sl_plan_pod *));
     lane->queue[at] = pod;
     lane->n_queue++;
+    if (pod->space->tenant != NULL) {
+        pod->space->tenant->waiting++;
+    }
     planner->names = planner->names || pod->named;
     sl_plan_touch(planner, SL_PLAN_RUN);
 }
@@ -44,7 +49,12 @@ void sl_plan_queue_remove(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     uint32_t at = sl_plan_queue_place(planner, lane, pod);
+    struct sl_tenant *tenant = pod->space->tenant;
     lane->n_queue--;
+    if (tenant != NULL) {
+        tenant->waiting--;
+        planner->uncaps = planner->uncaps || tenant->capped > 0;
+    }
     memmove(lane->queue + at, lane->queue + at + 1,
             (lane->n_queue - at) * sizeof(struct sl_plan_pod *));
     lane->run.at -= at < lane->run.at;

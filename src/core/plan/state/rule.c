@@ -13,7 +13,9 @@ static bool is_for(const char *resource, const struct sl_pod *pod)
 const struct sl_plan_limit *sl_plan_limit_of(const struct sl_planner *planner,
                                              const struct sl_plan_pod *pod)
 {
-    const struct sl_plan_limit *least = NULL;
+    const struct sl_plan_limit *own = &pod->space->limit;
+    bool over = own->max_timeout_us > 0 && pod->item.timeout_us > own->max_timeout_us;
+    const struct sl_plan_limit *least = over ? own : NULL;
     for (unsigned i = 0; i < planner->config.n_limits; i++) {
         const struct sl_plan_limit *limit = &planner->config.limit[i];
         if (pod->item.timeout_us > limit->max_timeout_us && is_for(limit->resource, pod->pod) &&

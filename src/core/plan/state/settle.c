@@ -9,7 +9,8 @@
 enum {
     KEPT =
         BIT(SL_STAND_STAGED) | BIT(SL_STAND_GATED) | BIT(SL_STAND_BY_DRA) | BIT(SL_STAND_REFUSED),
-    FREE = KEPT | BIT(SL_STAND_HELD) | BIT(SL_STAND_RELEASED) | BIT(SL_STAND_RESTING),
+    FREE = KEPT | BIT(SL_STAND_CAPPED) | BIT(SL_STAND_HELD) | BIT(SL_STAND_RELEASED) |
+           BIT(SL_STAND_RESTING),
 };
 
 /* A pod is nominated from a queue alone, and rests before it is queued again. */
@@ -21,7 +22,9 @@ static const struct {
     [SL_STAND_OUT] = {SL_QUEUE_HELD, SL_LIST_NONE, FREE | BIT(SL_STAND_NOMINATED)},
     [SL_STAND_HELD] = {SL_QUEUE_HELD, SL_LIST_NONE, FREE | BIT(SL_STAND_NOMINATED)},
     [SL_STAND_RELEASED] = {SL_QUEUE_RELEASED, SL_LIST_NONE, FREE | BIT(SL_STAND_NOMINATED)},
-    [SL_STAND_RESTING] = {SL_QUEUE_HELD, SL_LIST_RESTING, KEPT | BIT(SL_STAND_HELD)},
+    [SL_STAND_RESTING] = {SL_QUEUE_HELD, SL_LIST_RESTING,
+                          KEPT | BIT(SL_STAND_HELD) | BIT(SL_STAND_CAPPED)},
+    [SL_STAND_CAPPED] = {SL_QUEUE_HELD, SL_LIST_CAPPED, FREE},
     [SL_STAND_NOMINATED] = {SL_QUEUE_NOMINATED, SL_LIST_NOMINATED,
                             KEPT | BIT(SL_STAND_HELD) | BIT(SL_STAND_RESTING)},
     [SL_STAND_STAGED] = {SL_QUEUE_STAGED, SL_LIST_NONE, FREE},
@@ -75,6 +78,9 @@ static struct transition transition_of(const struct sl_planner *planner,
     if (pod->retry_us > planner->now_us) {
         return (struct transition){SL_STAND_RESTING, SL_HOLD_EXPIRED};
     }
+    if (!sl_plan_is_queued(pod) && sl_plan_is_full(pod->space->tenant)) {
+        return (struct transition){SL_STAND_CAPPED, SL_HOLD_CAP};
+    }
     return (struct transition){pod->released ? SL_STAND_RELEASED : SL_STAND_HELD, SL_HOLD_NONE};
 }
 
@@ -93,6 +99,9 @@ static void move(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_pl
     pod->stand = stand;
     if (queued && !sl_plan_is_queued(pod)) {
         sl_plan_queue_remove(planner, pod);
+    }
+    if (pod->space->tenant != NULL) {
+        pod->space->tenant->capped += (to == SL_LIST_CAPPED) - (size_t)(from == SL_LIST_CAPPED);
     }
     if (from != to && from != SL_LIST_NONE) {
         sl_list_remove(&planner->listed[from], &pod->listed);
@@ -161,6 +170,9 @@ void sl_plan_empty(struct sl_planner *planner, struct sl_plan_lane *lane, bool a
         struct sl_plan_pod *pod = lane->queue[i];
         if (all || pod->class->ask->moving) {
             pod->stand = SL_STAND_OUT;
+            if (pod->space->tenant != NULL) {
+                pod->space->tenant->waiting--;
+            }
             keep_account(planner, pod);
         } else {
             lane->queue[n] = pod;
@@ -169,6 +181,20 @@ void sl_plan_empty(struct sl_planner *planner, struct sl_plan_lane *lane, bool a
     }
     lane->n_queue = n;
     sl_plan_reserve_end(planner, lane);
+}
+
+void sl_plan_uncap(struct sl_planner *planner)
+{
+    struct sl_plan_pod *next = NULL;
+    bool uncaps = planner->uncaps;
+    planner->uncaps = false;
+    for (struct sl_plan_pod *pod = sl_plan_pod_first(planner, SL_STAND_CAPPED);
+         pod != NULL && uncaps; pod = next) {
+        next = sl_plan_pod_next(pod);
+        if (!sl_plan_is_full(pod->space->tenant)) {
+            sl_plan_settle(planner, pod);
+        }
+    }
 }
 
 void sl_plan_settle_all(struct sl_planner *planner)

@@ -5,6 +5,21 @@
 
 #include <stdlib.h>
 
+static void set_tenant(const struct sl_planner *planner, struct sl_plan_space *space)
+{
+    space->tenant = planner->tenancy == NULL ? NULL : sl_tenancy_of(planner->tenancy, space->name);
+    space->limit.max_timeout_us = space->tenant == NULL ? 0 : space->tenant->share->max_timeout_us;
+}
+
+void sl_plan_spaces_renew(struct sl_planner *planner)
+{
+    size_t at = 0;
+    for (struct sl_plan_space *space = sl_map_next(&planner->spaces, &at); space != NULL;
+         space = sl_map_next(&planner->spaces, &at)) {
+        set_tenant(planner, space);
+    }
+}
+
 struct sl_plan_space *sl_plan_space_get(struct sl_planner *planner, const char *name)
 {
     size_t len = strlen(name);
@@ -23,6 +38,7 @@ struct sl_plan_space *sl_plan_space_get(struct sl_planner *planner, const char *
         return NULL;
     }
     space->refs = 1;
+    set_tenant(planner, space);
     return space;
 }
 

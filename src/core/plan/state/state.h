@@ -4,6 +4,7 @@
 #define SLICED_CORE_PLAN_STATE_STATE_H
 
 #include "core/plan/state/run.h"
+#include "core/tenant/tenant.h"
 #include "util/data/sat.h"
 #include "util/data/vec.h"
 #include "util/time.h"
@@ -69,6 +70,10 @@ int64_t sl_plan_timeout(const struct sl_planner *planner, const struct sl_pod *p
 /* opened_us: as struct sl_plan_pod has it. */
 struct sl_order_item sl_plan_item_of(const struct sl_planner *planner, const struct sl_pod *pod,
                                      int64_t opened_us);
+/* The digit's value; -1: it is none of 0 to 9 and a to f. */
+int sl_plan_hex(char c);
+/* The leading 64 bits of a UID, or a hash of one that is not hexadecimal. A restart keeps both. */
+uint64_t sl_plan_number_of(const char *uid);
 void sl_plan_pod_free(struct sl_planner *planner, struct sl_plan_pod *pod);
 
 /* May the pod well not take a nomination? Then no pod waits and nothing idles for it, and such pods
@@ -162,6 +167,14 @@ bool sl_plan_ask_move(struct sl_planner *planner, struct sl_plan_ask *ask);
 
 /* A reference; NULL: out of memory. */
 struct sl_plan_space *sl_plan_space_get(struct sl_planner *planner, const char *name);
+/* Finds the tenants of all namespaces anew; no pod is in a queue or capped. */
+void sl_plan_spaces_renew(struct sl_planner *planner);
+/* Has the tenant (may be NULL) as many pods in queues as it may have? */
+static inline bool sl_plan_is_full(const struct sl_tenant *tenant)
+{
+    return tenant != NULL && tenant->share->max_waiting > 0 &&
+           tenant->waiting >= (size_t)tenant->share->max_waiting;
+}
 void sl_plan_space_unref(struct sl_planner *planner, struct sl_plan_space *space);
 /* The API server refused to release a pod of the namespace. */
 void sl_plan_note_refusal(struct sl_planner *planner, struct sl_plan_space *space);
@@ -197,6 +210,8 @@ void sl_plan_settle(struct sl_planner *planner, struct sl_plan_pod *pod);
 void sl_plan_settle_all(struct sl_planner *planner);
 /* The first of the pods that are nominated (by time), rest or are refused; NULL: none. */
 struct sl_plan_pod *sl_plan_pod_first(const struct sl_planner *planner, enum sl_plan_stand stand);
+/* Queues pods that their tenants' caps held, as far as there are fewer others now. */
+void sl_plan_uncap(struct sl_planner *planner);
 /* Takes the pod out of its lane, and out of the order's account. */
 void sl_plan_depart(struct sl_planner *planner, struct sl_plan_pod *pod);
 /* Takes the pod out of the list that it is in, to be settled anew. */

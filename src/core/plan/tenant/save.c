@@ -1,0 +1,107 @@
+/* Writes the record of the shares, as record.c says. */
+#include "core/plan/tenant/tenants.h"
+#include "util/buf.h"
+
+struct writing {
+    struct sl_buf out;
+    size_t max;
+    int64_t now_us;
+    size_t share; /* number of the present one */
+    bool waits;   /* which pods are written now */
+};
+
+/* Drops a line that is beyond the room. */
+static void end_line(struct writing *writing, size_t before)
+{
+    sl_buf_putc(&writing->out, '\n');
+    if (writing->out.len > writing->max) {
+        writing->out.len = before;
+    }
+}
+
+static void put_ago(struct writing *writing, int64_t at_us)
+{
+    sl_buf_putc(&writing->out, ' ');
+    if (at_us == INT64_MAX) {
+        sl_buf_putc(&writing->out, '-');
+    } else {
+        sl_buf_i64(&writing->out, (writing->now_us - at_us) / SL_SECOND_US);
+    }
+}
+
+static void put_number(struct writing *writing, int64_t value)
+{
+    sl_buf_putc(&writing->out, ' ');
+    sl_buf_i64(&writing->out, value);
+}
+
+static void put_share(void *context, const struct sl_tenant *tenant, const char *resource,
+                      const struct sl_share *share)
+{
+    struct writing *writing = context;
+    size_t before = writing->out.len;
+    sl_buf_printf(&writing->out, "s %s %s", tenant->name, resource);
+    put_number(writing, sl_share_longest(share) / SL_SECOND_US);
+    end_line(writing, before);
+}
+
+static void put_ended(void *context, const struct sl_share_facts *facts, const char *user)
+{
+    struct writing *writing = context;
+    size_t before = writing->out.len;
+    if (facts->run_us < 0) {
+        return;
+    }
+    sl_buf_printf(&writing->out, "e %zu %s", writing->share, user[0] == '\0' ? "-" : user);
+    put_number(writing, facts->units);
+    put_number(writing, facts->item.priority);
+    put_number(writing, facts->item.timeout_us / SL_SECOND_US);
+    put_ago(writing, facts->item.submit_us);
+    put_ago(writing, facts->user_us);
+    put_ago(writing, facts->start_us);
+    put_number(writing, facts->run_us / SL_SECOND_US);
+    end_line(writing, before);
+}
+
+static void put_share_ended(void *context, const struct sl_tenant *tenant, const char *resource,
+                            const struct sl_share *share)
+{
+    struct writing *writing = context;
+    (void)tenant;
+    (void)resource;
+    sl_share_visit(share, put_ended, writing);
+    writing->share++;
+}
+
+static void put_pod(void *context, uint64_t number, bool waits, const struct sl_share_facts *facts)
+{
+    struct writing *writing = context;
+    size_t before = writing->out.len;
+    if (waits == writing->waits && (facts->user_us != INT64_MAX || !waits)) {
+        sl_buf_printf(&writing->out, "p %llx", (unsigned long long)number);
+        put_ago(writing, facts->user_us);
+        put_ago(writing, facts->start_us);
+        end_line(writing, before);
+    }
+}
+
+char *sl_planner_tenants_save(const struct sl_planner *planner, size_t max, size_t *len)
+{
+    struct writing writing = {.max = max, .now_us = planner->now_us, .waits = true};
+    *len = 0;
+    if (planner->tenancy == NULL) {
+        return NULL;
+    }
+    sl_buf_init(&writing.out, max + 1024);
+    sl_buf_printf(&writing.out, "tenants1 %lld\n", (long long)(planner->now_us / SL_SECOND_US));
+    sl_plan_shares(planner, put_share, &writing);
+    sl_plan_share_pods(planner, put_pod, &writing);
+    sl_plan_shares(planner, put_share_ended, &writing);
+    writing.waits = false;
+    sl_plan_share_pods(planner, put_pod, &writing);
+    if (writing.out.failed != SL_BUF_OK) {
+        sl_buf_free(&writing.out);
+        return NULL;
+    }
+    return sl_buf_steal(&writing.out, len);
+}

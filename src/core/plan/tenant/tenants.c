@@ -1,0 +1,573 @@
+/* The order by tenants: each pod also runs virtually on its tenant's own share of each resource
+ * that it asks for (core/share). From the time of its start there it is due, and goes before all
+ * that are not; among those that are not, the configured order counts. */
+#include "core/plan/tenant/tenants.h"
+
+#include <stdlib.h>
+
+/* A resource of a pod. */
+struct need {
+    struct sl_plan_lane *lane;
+    int64_t units;
+    struct sl_share_pod *virtual; /* NULL: not told to the share yet */
+};
+
+/* A pod that waits or runs. */
+struct sl_plan_account_pod {
+    uint64_t number;
+    struct sl_tenant *tenant;
+    struct sl_plan_pod *pod; /* NULL: bound */
+    struct sl_link coming;   /* while it waits to be told to its shares */
+    int64_t due_us;          /* its last start on a share; INT64_MAX: it waits on one */
+    bool comes;
+    bool holds; /* units: nominated, or runs */
+    bool is_long;
+    unsigned n;
+    struct need need[];
+};
+
+/* What a tenant has of a resource. */
+struct part {
+    struct sl_share *share;
+    int64_t held;      /* units, by pods that are nominated or run */
+    int64_t held_long; /* by those that run for longer than borrowMaxTimeout */
+};
+
+struct sl_plan_account_lane {
+    struct part *part[SL_TENANTS_MAX];
+    size_t n;         /* parts may be in use up to this index */
+    size_t needs;     /* of records */
+    int64_t capacity; /* by which the shares were sized, */
+    size_t tenants;   /* with so many tenants */
+    char resource[];
+};
+
+/* ---- shares ---- */
+
+static struct part *part_of(const struct sl_plan_lane *lane, const struct sl_tenant *tenant)
+{
+    return lane->account == NULL ? NULL : lane->account->part[tenant->index];
+}
+
+static void size_part(const struct sl_planner *planner, const struct sl_plan_lane *lane,
+                      const struct sl_tenant *tenant)
+{
+    struct part *part = part_of(lane, tenant);
+    int64_t size =
+        sl_tenancy_part(planner->tenancy, tenant, lane->account->resource, lane->account->capacity);
+    if (part != NULL && size != sl_share_size(part->share)) {
+        sl_share_resize(part->share, size);
+    }
+}
+
+static void size_parts(const struct sl_planner *planner, struct sl_plan_lane *lane)
+{
+    struct sl_plan_account_lane *account = lane->account;
+    size_t tenants = sl_tenancy_count(planner->tenancy);
+    if (lane->leaves == 0 || (account->capacity == lane->capacity && account->tenants == tenants)) {
+        return;
+    }
+    account->capacity = lane->capacity;
+    account->tenants = tenants;
+    for (size_t i = 0; i < tenants; i++) {
+        size_part(planner, lane, sl_tenancy_at(planner->tenancy, i));
+    }
+}
+
+/* NULL: out of memory. */
+static struct part *part_get(struct sl_planner *planner, struct sl_plan_lane *lane,
+                             const struct sl_tenant *tenant)
+{
+    struct part *part = part_of(lane, tenant);
+    if (part != NULL) {
+        return part;
+    }
+    const struct sl_share_config config = {.order = planner->config.order,
+                                           .c_permille = planner->config.promise.c_permille,
+                                           .users = tenant->share->users};
+    part = calloc(1, sizeof(*part));
+    if (part != NULL) {
+        part->share = sl_share_new(&config);
+    }
+    if (part == NULL || part->share == NULL) {
+        free(part);
+        return NULL;
+    }
+    struct sl_plan_account_lane *account = lane->account;
+    account->part[tenant->index] = part;
+    account->n = tenant->index < account->n ? account->n : tenant->index + 1;
+    size_part(planner, lane, tenant);
+    sl_plan_record_share(planner, account->resource, tenant->name, part->share);
+    return part;
+}
+
+static void adopt_all(struct sl_planner *planner);
+
+static bool account_get(struct sl_planner *planner, struct sl_plan_lane *lane, const char *resource)
+{
+    if (lane->account != NULL) {
+        return true;
+    }
+    size_t size = strlen(resource) + 1;
+    lane->account = calloc(1, sizeof(*lane->account) + size);
+    if (lane->account == NULL) {
+        return false;
+    }
+    memcpy(lane->account->resource, resource, size);
+    size_parts(planner, lane);
+    adopt_all(planner);
+    return true;
+}
+
+/* ---- records ---- */
+
+static struct sl_plan_account_pod *record_new(struct sl_planner *planner, const struct sl_pod *pod)
+{
+    size_t n = pod->n_items < SL_ASK_ITEMS_MAX ? pod->n_items : SL_ASK_ITEMS_MAX;
+    struct sl_plan_account_pod *record = calloc(1, sizeof(*record) + n * sizeof(struct need));
+    int64_t most_us = sl_tenancy_config(planner->tenancy)->borrow_max_timeout_us;
+    if (record != NULL) {
+        record->number = sl_plan_number_of(pod->uid);
+        record->tenant = sl_tenancy_of(planner->tenancy, pod->namespace);
+        record->due_us = INT64_MAX;
+        record->is_long = most_us > 0 && sl_plan_timeout(planner, pod) > most_us;
+        record->n = (unsigned)n;
+        for (unsigned i = 0; i < n; i++) {
+            record->need[i].units = pod->items[i].count;
+        }
+    }
+    return record;
+}
+
+static void note_due(struct sl_planner *planner, struct sl_plan_account_pod *record)
+{
+    struct sl_plan_pod *pod = record->pod;
+    int64_t due_us = INT64_MIN;
+    for (unsigned i = 0; i < record->n; i++) {
+        const struct sl_share_pod *virtual = record->need[i].virtual;
+        int64_t start_us = virtual == NULL ? INT64_MAX : sl_share_facts_of(virtual)->start_us;
+        due_us = start_us > due_us ? start_us : due_us;
+    }
+    if (due_us == record->due_us) {
+        return;
+    }
+    bool queued = pod != NULL && sl_plan_is_queued(pod);
+    if (queued) {
+        sl_plan_queue_remove(planner, pod);
+    }
+    record->due_us = due_us;
+    if (queued) {
+        sl_plan_queue_add(planner, pod);
+    }
+}
+
+static void on_start(void *context, void *owner, int64_t start_us)
+{
+    (void)start_us;
+    note_due(context, owner);
+}
+
+static void play(struct sl_planner *planner, struct part *part)
+{
+    sl_share_play(part->share, planner->now_us, on_start, planner);
+}
+
+/* Tells the pod to the shares that do not know it. start_us: when it started, or INT64_MAX. */
+static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *record,
+                       const struct sl_pod *pod, int64_t ready_us, int64_t start_us)
+{
+    struct sl_share_facts facts = {
+        .item = sl_plan_item_of(planner, pod, ready_us),
+        .number = record->number,
+        .user_us = start_us,
+        .start_us = start_us,
+        .run_us = -1,
+        .owner = record,
+    };
+    sl_plan_record_pod(planner, record->number, &facts);
+    for (unsigned i = 0; i < record->n; i++) {
+        struct need *need = &record->need[i];
+        struct sl_plan_lane *lane = sl_plan_lane_find(planner, pod->items[i].key);
+        struct part *part = lane == NULL || lane->account == NULL || need->virtual != NULL
+                                ? NULL
+                                : part_get(planner, lane, record->tenant);
+        if (part == NULL) {
+            continue;
+        }
+        play(planner, part);
+        facts.units = need->units;
+        need->virtual = sl_share_arrive(part->share, &facts, sl_str_of(pod->namespace),
+                                        planner->now_us);
+        if (need->virtual != NULL) {
+            need->lane = lane;
+            lane->account->needs++;
+            part->held += record->holds ? need->units : 0;
+            part->held_long += record->holds && record->is_long ? need->units : 0;
+        }
+    }
+    note_due(planner, record);
+}
+
+static void hold(struct sl_plan_account_pod *record, bool holds)
+{
+    int64_t sign = holds ? 1 : -1;
+    if (record->holds == holds) {
+        return;
+    }
+    record->holds = holds;
+    record->tenant->running += holds ? 1 : SIZE_MAX;
+    for (unsigned i = 0; i < record->n; i++) {
+        const struct need *need = &record->need[i];
+        struct part *part = need->virtual == NULL ? NULL : part_of(need->lane, record->tenant);
+        if (part != NULL) {
+            part->held += sign * need->units;
+            part->held_long += record->is_long ? sign * need->units : 0;
+        }
+    }
+}
+
+static void stop_coming(struct sl_planner *planner, struct sl_plan_account_pod *record)
+{
+    if (record->comes) {
+        sl_list_remove(&planner->account.coming, &record->coming);
+        planner->account.n_coming--;
+        record->comes = false;
+    }
+}
+
+/* run_us: how long it ran; -1: it never did. */
+static void record_end(struct sl_planner *planner, struct sl_plan_account_pod *record,
+                       int64_t run_us)
+{
+    stop_coming(planner, record);
+    hold(record, false);
+    for (unsigned i = 0; i < record->n; i++) {
+        const struct need *need = &record->need[i];
+        struct part *part = need->virtual == NULL ? NULL : part_of(need->lane, record->tenant);
+        if (part == NULL) {
+            continue;
+        }
+        need->lane->account->needs--;
+        play(planner, part);
+        if (run_us >= 0) {
+            sl_share_over(part->share, need->virtual, run_us, planner->now_us);
+        } else {
+            sl_share_withdraw(part->share, need->virtual);
+        }
+    }
+    free(record);
+}
+
+/* ---- pods that others started ---- */
+
+static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod)
+{
+    bool counts = false;
+    for (unsigned i = 0; i < pod->n_items && i < SL_ASK_ITEMS_MAX; i++) {
+        const struct sl_plan_lane *lane = sl_plan_lane_find(planner, pod->items[i].key);
+        counts = counts || (lane != NULL && lane->account != NULL);
+    }
+    if (!counts || pod->uid[0] == '\0' || sl_plan_find(planner, sl_str_of(pod->uid)) != NULL) {
+        return;
+    }
+    struct sl_plan_ran *ran = sl_plan_ran_find(planner, pod->uid);
+    if (ran == NULL) {
+        ran = sl_plan_ran_new(planner, pod->uid);
+        if (ran == NULL) {
+            return;
+        }
+        ran->nominated_us = sl_plan_start(planner, pod);
+        ran->lane = pod->items[0].key;
+        ran->seen = true;
+    }
+    if (ran->account == NULL) {
+        ran->account = record_new(planner, pod);
+        if (ran->account == NULL) {
+            return;
+        }
+        hold(ran->account, true);
+    }
+    tell_needs(planner, ran->account, pod, 0, ran->nominated_us);
+}
+
+static void adopt_all(struct sl_planner *planner)
+{
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        const struct sl_view *view = sl_plan_node_at(planner, i)->base;
+        for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
+            tenants_adopt(planner, view->resident[r].pod);
+        }
+    }
+}
+
+/* ---- pods of ours ---- */
+
+static void come(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    struct sl_plan_account_pod *record = pod->account;
+    if (record == NULL && pod->class != NULL) {
+        record = record_new(planner, pod->pod);
+        if (record != NULL) {
+            record->pod = pod;
+            record->comes = true;
+            pod->account = record;
+            sl_list_add_last(&planner->account.coming, &record->coming);
+            planner->account.n_coming++;
+        }
+    }
+}
+
+static void tenants_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    bool nominated = pod->stand == SL_STAND_NOMINATED;
+    if (nominated || (sl_plan_is_queued(pod) && !pod->class->ask->never)) {
+        come(planner, pod);
+        if (pod->account != NULL) {
+            hold(pod->account, nominated);
+        }
+    } else if (pod->account != NULL) {
+        record_end(planner, pod->account, -1);
+        pod->account = NULL;
+    }
+}
+
+static void tell_of(struct sl_planner *planner, struct sl_plan_account_pod *record)
+{
+    const struct sl_plan_pod *pod = record->pod;
+    const struct sl_plan_ask *ask = pod->class->ask;
+    stop_coming(planner, record);
+    for (unsigned i = 0; i < record->n; i++) {
+        struct sl_plan_lane *lane = ask->lane[i];
+        if (!lane->nowhere && account_get(planner, lane, ask->ask.item[i].resource)) {
+            size_parts(planner, lane);
+        }
+    }
+    tell_needs(planner, record, pod->pod, pod->ready_us, INT64_MAX);
+}
+
+static void tenants_tell(struct sl_planner *planner)
+{
+    struct sl_list *coming = &planner->account.coming;
+    while (coming->first != NULL) {
+        tell_of(planner, SL_CONTAINER(coming->first, struct sl_plan_account_pod, coming));
+    }
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        for (size_t i = 0; lane->account != NULL && i < lane->account->n; i++) {
+            if (lane->account->part[i] != NULL) {
+                play(planner, lane->account->part[i]);
+            }
+        }
+        if (lane->account != NULL) { /* what has been up to now was on the shares as they were */
+            size_parts(planner, lane);
+        }
+    }
+}
+
+static void tenants_bound(struct sl_plan_pod *pod, struct sl_plan_ran *ran)
+{
+    ran->account = pod->account;
+    pod->account = NULL;
+    if (ran->account != NULL) {
+        ran->account->pod = NULL;
+    }
+}
+
+static void tenants_ended(struct sl_planner *planner, struct sl_plan_ran *ran)
+{
+    if (ran->account != NULL) {
+        record_end(planner, ran->account, ran->seen ? planner->now_us - ran->nominated_us : -1);
+        ran->account = NULL;
+    }
+}
+
+static int64_t tenants_due(const struct sl_plan_pod *pod)
+{
+    return pod->account == NULL ? INT64_MAX : pod->account->due_us;
+}
+
+/* ---- the whole account ---- */
+
+static void tenants_capacity(struct sl_planner *planner)
+{
+    (void)planner; /* when a run begins */
+}
+
+static void forget(struct sl_plan_lane *lane)
+{
+    for (size_t i = 0; lane->account != NULL && i < lane->account->n; i++) {
+        if (lane->account->part[i] != NULL) {
+            sl_share_free(lane->account->part[i]->share);
+            free(lane->account->part[i]);
+        }
+    }
+    free(lane->account);
+    lane->account = NULL;
+}
+
+static bool tenants_forget(struct sl_plan_lane *lane, bool crowded)
+{
+    if (lane->account != NULL && (!crowded || lane->account->needs > 0)) {
+        return false;
+    }
+    forget(lane);
+    return true;
+}
+
+static int64_t tenants_wake(const struct sl_plan_lane *lane)
+{
+    int64_t wake_us = INT64_MAX;
+    for (size_t i = 0; lane->account != NULL && lane->n_queue > 0 && i < lane->account->n; i++) {
+        const struct part *part = lane->account->part[i];
+        if (part != NULL) {
+            wake_us = sl_plan_earlier(wake_us, sl_share_next(part->share));
+        }
+    }
+    return wake_us;
+}
+
+static int64_t tenants_latest(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    (void)planner;
+    (void)pod;
+    return 0; /* its own start is told beside the estimate */
+}
+
+static void tenants_end(struct sl_planner *planner)
+{
+    size_t at = 0;
+    for (struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
+        free(ran->account);
+        ran->account = NULL;
+    }
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        free(pod->account);
+        pod->account = NULL;
+    }
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        forget(lane);
+    }
+    for (size_t i = 0; i < sl_tenancy_count(planner->tenancy); i++) {
+        sl_tenancy_at(planner->tenancy, i)->running = 0;
+    }
+    planner->account = (struct sl_plan_account){.n_coming = 0};
+}
+
+static void tenants_begin(struct sl_planner *planner)
+{
+    size_t at = 0;
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        if (pod->nomination != NULL) {
+            tenants_settle(planner, pod);
+        }
+    }
+}
+
+int sl_plan_tenants_set(struct sl_planner *planner, const struct sl_tenants *tenants,
+                        struct sl_error *err)
+{
+    struct sl_tenancy *tenancy = NULL;
+    if (sl_tenants_on(tenants)) {
+        tenancy = sl_tenancy_new(tenants);
+        if (tenancy == NULL ||
+            (planner->tenancy != NULL && sl_tenancy_relabel(tenancy, planner->tenancy) < 0)) {
+            sl_tenancy_free(tenancy);
+            return sl_error_nomem(err);
+        }
+    }
+    sl_tenancy_free(planner->tenancy);
+    planner->tenancy = tenancy;
+    return 0;
+}
+
+enum sl_hold_reason sl_plan_tenants_hold(const struct sl_planner *planner,
+                                         const struct sl_plan_pod *pod)
+{
+    const struct sl_plan_account_pod *record = planner->tenancy == NULL ? NULL : pod->account;
+    enum sl_hold_reason reason = SL_HOLD_NONE;
+    if (record == NULL) {
+        return reason;
+    }
+    const struct sl_tenant *tenant = record->tenant;
+    bool full =
+        tenant->share->max_running > 0 && tenant->running >= (size_t)tenant->share->max_running;
+    bool borrows = record->is_long && record->due_us == INT64_MAX;
+    for (unsigned i = 0; i < record->n; i++) {
+        const struct need *need = &record->need[i];
+        const struct part *part = need->virtual == NULL ? NULL : part_of(need->lane, tenant);
+        if (part == NULL) {
+            continue;
+        }
+        int64_t cap = sl_tenancy_cap(planner->tenancy, tenant, need->lane->account->resource);
+        int64_t long_units = sl_sat_mul(part->held_long + need->units, SL_SHARE_ONE);
+        full = full || part->held + need->units > cap;
+        reason = borrows && long_units > sl_share_size(part->share) ? SL_HOLD_BORROW : reason;
+    }
+    return full ? SL_HOLD_CAP : reason;
+}
+
+/* ---- what others ask ---- */
+
+void sl_plan_shares(const struct sl_planner *planner,
+                    void (*visit)(void *context, const struct sl_tenant *tenant,
+                                  const char *resource, const struct sl_share *share),
+                    void *context)
+{
+    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        for (size_t i = 0; lane->account != NULL && i < lane->account->n; i++) {
+            const struct part *part = lane->account->part[i];
+            if (part != NULL) {
+                visit(context, sl_tenancy_at(planner->tenancy, i), lane->account->resource,
+                      part->share);
+            }
+        }
+    }
+}
+
+struct visit {
+    void (*pod)(void *context, uint64_t number, bool waits, const struct sl_share_facts *facts);
+    void *context;
+};
+
+static void visit_record(const struct visit *visit, const struct sl_plan_account_pod *record)
+{
+    const struct sl_share_pod *virtual = record == NULL || record->n == 0 ? NULL
+                                                                          : record->need[0].virtual;
+    if (virtual != NULL) {
+        visit->pod(visit->context, record->number, !record->holds, sl_share_facts_of(virtual));
+    }
+}
+
+void sl_plan_share_pods(const struct sl_planner *planner,
+                        void (*pod)(void *context, uint64_t number, bool waits,
+                                    const struct sl_share_facts *facts),
+                        void *context)
+{
+    const struct visit visit = {pod, context};
+    size_t at = 0;
+    for (const struct sl_plan_pod *next = sl_map_next(&planner->pods, &at); next != NULL;
+         next = sl_map_next(&planner->pods, &at)) {
+        visit_record(&visit, next->account);
+    }
+    for (const struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
+        visit_record(&visit, ran->account);
+    }
+}
+
+const struct sl_plan_order sl_plan_tenants = {
+    .begin = tenants_begin,
+    .end = tenants_end,
+    .settle = tenants_settle,
+    .bound = tenants_bound,
+    .adopt = tenants_adopt,
+    .ended = tenants_ended,
+    .capacity = tenants_capacity,
+    .forget = tenants_forget,
+    .tell = tenants_tell,
+    .wake = tenants_wake,
+    .latest = tenants_latest,
+    .due = tenants_due,
+};

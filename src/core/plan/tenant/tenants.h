@@ -1,0 +1,42 @@
+/* The order by tenants. */
+#ifndef SLICED_CORE_PLAN_TENANT_TENANTS_H
+#define SLICED_CORE_PLAN_TENANT_TENANTS_H
+
+#include "core/plan/nodes/nodes.h"
+#include "core/share/share.h"
+#include "core/tenant/tenant.h"
+
+/* ---- tenants.c ---- */
+
+extern const struct sl_plan_order sl_plan_tenants;
+/* Makes the tenants as configured; planner->order is to be ended before, and begun after. -1: out
+ * of memory, nothing changed. */
+int sl_plan_tenants_set(struct sl_planner *planner, const struct sl_tenants *tenants,
+                        struct sl_error *err);
+/* What keeps the pod from holding its units now: a cap of its tenant, or borrowMaxTimeout.
+ * SL_HOLD_NONE: nothing does. */
+enum sl_hold_reason sl_plan_tenants_hold(const struct sl_planner *planner,
+                                         const struct sl_plan_pod *pod);
+
+/* Visits the shares in use. */
+void sl_plan_shares(const struct sl_planner *planner,
+                    void (*visit)(void *context, const struct sl_tenant *tenant,
+                                  const char *resource, const struct sl_share *share),
+                    void *context);
+/* Visits the pods that stand on shares. due_us: INT64_MAX: it waits on one. */
+void sl_plan_share_pods(const struct sl_planner *planner,
+                        void (*visit)(void *context, uint64_t number, bool waits,
+                                      const struct sl_share_facts *facts),
+                        void *context);
+
+/* ---- record.c: what a restart would lose of the shares, as text ---- */
+
+/* The share is new: gives it what the record has of it. */
+void sl_plan_record_share(struct sl_planner *planner, const char *resource, const char *tenant,
+                          struct sl_share *share);
+/* Sets the starts that the pod had. */
+void sl_plan_record_pod(const struct sl_planner *planner, uint64_t number,
+                        struct sl_share_facts *facts);
+void sl_plan_record_free(struct sl_planner *planner);
+
+#endif
