@@ -156,7 +156,10 @@ struct sl_queue_row {
     struct sl_order_parts parts; /* its P and the parts of it */
     int64_t timeout_us;          /* as used: its own or the default */
     int64_t latest_start_us;     /* bounded: the promised latest start; 0: none */
-    struct sl_queue_over over;   /* OVER_HEADROOM */
+    const char *tenant;          /* NULL: there are none */
+    int64_t own_start_us; /* its start on its tenant's own share, by which it is due; where that is
+                             to come, if all pods there run as long as their timeouts; 0: unknown */
+    struct sl_queue_over over; /* OVER_HEADROOM */
     enum sl_estimate estimate;
     int64_t start_us; /* estimated start; 0 with SL_ESTIMATE_NONE */
     /* With learn_runtime, else 0: how long pods of the same owner have run, the median of the last
@@ -196,6 +199,31 @@ size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, 
 size_t sl_queue_duration_text(int64_t us, char *out, size_t size);
 
 struct sl_planner;
+
+/* How a tenant stands with a resource. */
+struct sl_tenant_row {
+    const char *tenant;
+    const char *resource;
+    int64_t share;       /* its part of the units, in millionths of one */
+    int64_t guaranteed;  /* of them, units */
+    int64_t cap;         /* the most units that its pods may hold; 0: no cap */
+    int64_t held;        /* units, by pods that are nominated or run */
+    int64_t borrowed;    /* beyond its share, and what it leaves of it to those who borrow: */
+    int64_t lent;        /* millionths of a unit */
+    int64_t waiting;     /* units that its waiting pods ask for */
+    size_t pods_waiting; /* pods, of which so many */
+    size_t pods_due;     /* are due: they would have started by now on its share */
+    size_t pods_running; /* pods that hold units */
+    size_t pods_overdue; /* are due, though no run of another tenant began before they were */
+    int64_t late_us;     /* how long the longest due one has been that; 0: none is */
+    int64_t bound_us;    /* when the last of others' runs that are borrowed has ended; 0: none is */
+};
+
+/* Visits the tenants with pods, ended ones that still count on their shares too, by resource, then
+ * tenant, in no order that means anything. */
+void sl_planner_tenants(const struct sl_planner *planner,
+                        void (*visit)(void *context, const struct sl_tenant_row *row),
+                        void *context);
 
 /* Says what DeviceClasses offer. */
 void sl_planner_set_dra(struct sl_planner *planner, const struct sl_dra *dra);

@@ -214,6 +214,7 @@ static void nominate(struct sl_engine *engine, struct sl_engine_pod *own,
         .pod = own->pod,
         .node = action->node,
         .assignment = action->assignment,
+        .due_us = action->due_us,
         .backfilled = action->backfilled,
         .bound = &bound,
     };

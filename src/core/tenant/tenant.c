@@ -157,8 +157,8 @@ int sl_tenancy_relabel(struct sl_tenancy *tenancy, const struct sl_tenancy *from
     int rc = 0;
     for (const struct label *label = sl_map_next(&from->labels, &at); label != NULL;
          label = sl_map_next(&from->labels, &at)) {
-        int one = sl_tenancy_label(tenancy, sl_str_of(label->namespace),
-                                   sl_str_of(label->tenant->name));
+        int one =
+            sl_tenancy_label(tenancy, sl_str_of(label->namespace), sl_str_of(label->tenant->name));
         rc = one < 0 ? one : rc;
     }
     return rc;
@@ -195,6 +195,14 @@ int64_t sl_tenancy_guaranteed(const struct sl_tenancy *tenancy, const char *reso
     return units < 0 ? 0 : units;
 }
 
+int64_t sl_tenancy_guarantee(const struct sl_tenancy *tenancy, const struct sl_tenant *tenant,
+                             const char *resource)
+{
+    const struct sl_tenants *config = &tenancy->config;
+    int64_t units = units_of(config->guarantee, config->n_guarantees, tenant->name, resource);
+    return units < 0 ? 0 : units;
+}
+
 int64_t sl_tenancy_cap(const struct sl_tenancy *tenancy, const struct sl_tenant *tenant,
                        const char *resource)
 {
@@ -206,16 +214,15 @@ int64_t sl_tenancy_cap(const struct sl_tenancy *tenancy, const struct sl_tenant 
 int64_t sl_tenancy_part(const struct sl_tenancy *tenancy, const struct sl_tenant *tenant,
                         const char *resource, int64_t capacity)
 {
-    const struct sl_tenants *config = &tenancy->config;
-    int64_t own = units_of(config->guarantee, config->n_guarantees, tenant->name, resource);
+    int64_t own = sl_tenancy_guarantee(tenancy, tenant, resource);
     int64_t all = sl_tenancy_guaranteed(tenancy, resource);
     int64_t cap = sl_tenancy_cap(tenancy, tenant, resource);
-    double units = own < 0 ? 0.0 : (double)own;
+    double units = (double)own;
     if (all > capacity) {
         units = units * (double)capacity / (double)all;
     } else if (tenancy->weights > 0) {
-        units += (double)(capacity - all) * (double)tenant->share->weight /
-                 (double)tenancy->weights;
+        units +=
+            (double)(capacity - all) * (double)tenant->share->weight / (double)tenancy->weights;
     }
     units = units < (double)cap ? units : (double)cap;
     return (int64_t)(units * ONE + 0.5);

@@ -41,6 +41,9 @@ int64_t sl_tenancy_part(const struct sl_tenancy *tenancy, const struct sl_tenant
 /* The most units that its pods may hold; INT64_MAX: no cap. */
 int64_t sl_tenancy_cap(const struct sl_tenancy *tenancy, const struct sl_tenant *tenant,
                        const char *resource);
+/* The units that are guaranteed to it. */
+int64_t sl_tenancy_guarantee(const struct sl_tenancy *tenancy, const struct sl_tenant *tenant,
+                             const char *resource);
 /* The sum of all guarantees of the resource. */
 int64_t sl_tenancy_guaranteed(const struct sl_tenancy *tenancy, const char *resource);
 

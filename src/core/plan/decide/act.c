@@ -24,6 +24,7 @@ bool sl_plan_act_nominate(struct sl_plan_run *run, struct sl_plan_pod *pod,
         .pod = pod->pod,
         .node = pod->nomination->pod->node,
         .assignment = pod->nomination->pod->assignment,
+        .due_us = pod->item.due_us == INT64_MAX ? 0 : pod->item.due_us,
         .backfilled = backfilled,
     };
     sl_plan_tell(run, &action);

@@ -141,6 +141,9 @@ int sl_planner_estimate(struct sl_planner *planner, int64_t now_us, struct sl_er
 {
     bool usual = sl_plan_learns(planner);
     sl_plan_advance(planner, now_us);
+    if (!sl_plan_tenants_foretell(planner)) {
+        return sl_error_nomem(err);
+    }
     bool whole = !usual || lay_all_out(planner, true);
     if (usual) {
         keep_usual(planner);

@@ -2,7 +2,7 @@
 #ifndef SLICED_CORE_PLAN_REPORT_REPORT_H
 #define SLICED_CORE_PLAN_REPORT_REPORT_H
 
-#include "core/plan/nodes/nodes.h"
+#include "core/plan/tenant/tenants.h"
 
 /* Looks for estimated starts. Beyond it no start is told earlier than units of the lane come free,
  * wherever. */

@@ -27,9 +27,9 @@ static void set_estimate(const struct sl_planner *planner, const struct sl_plan_
     } else if (sl_plan_is_queued(pod) && pod->start_us > 0 && sl_plan_is_foreseen(planner, pod)) {
         row->estimate = SL_ESTIMATE_LAID_OUT;
         row->start_us = sl_plan_later(pod->start_us, now_us);
-        bool sooner = row->latest_start_us > now_us && row->latest_start_us < row->start_us;
-        row->start_us =
-            sooner ? sl_plan_later(row->latest_start_us, pod->class->early_us) : row->start_us;
+        int64_t by_us = row->tenant != NULL ? row->own_start_us : row->latest_start_us;
+        bool sooner = by_us > now_us && by_us < row->start_us;
+        row->start_us = sooner ? sl_plan_later(by_us, pod->class->early_us) : row->start_us;
     }
 }
 
@@ -110,6 +110,8 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
         .reason = reason_of(planner, pod),
         .timeout_us = pod->item.timeout_us,
         .latest_start_us = planner->order == NULL ? 0 : planner->order->latest(planner, pod),
+        .tenant = pod->space->tenant == NULL ? NULL : pod->space->tenant->name,
+        .own_start_us = sl_plan_own_start(planner, pod),
         .since_us = pod->since_us,
         .ready_us = pod->ready_us,
         .expiries = pod->expiries,

@@ -49,7 +49,8 @@ static const struct {
     [SL_HOLD_CAP] = {"Cap",
                      "Its tenant has as much as it may have (tenants): pods that run or wait, or "
                      "units.",
-                     NULL, "wait until pods of your tenant end"},
+                     "its tenant has as many pods or units as it may have",
+                     "wait until pods of your tenant end"},
     [SL_HOLD_BORROW] = {"Borrow",
                         "There may be room, but its tenant's runs longer than "
                         "tenants.borrowMaxTimeout hold as much as its share of the units already.",
@@ -299,6 +300,24 @@ static void put_estimate(struct sl_text *text, const struct sl_queue_row *row, i
     }
 }
 
+static void put_tenant(struct sl_text *text, const struct sl_queue_row *row, int64_t now_us)
+{
+    if (row->tenant == NULL || row->own_start_us == 0 || row->state == SL_QUEUE_NOMINATED) {
+        return;
+    }
+    bool due = row->own_start_us <= now_us;
+    sl_text_puts(text, due ? "; due for " : "; on the own share of tenant ");
+    if (due) {
+        sl_text_duration(text, now_us - row->own_start_us);
+        sl_text_puts(text, ": on the own share of tenant ");
+    }
+    sl_text_puts(text, row->tenant);
+    sl_text_puts(text, due ? " it would have started" : " it would start in ");
+    if (!due) {
+        sl_text_duration(text, row->own_start_us - now_us);
+    }
+}
+
 static void put_usual(struct sl_text *text, const struct sl_queue_row *row)
 {
     if (row->usual_us > 0) {
@@ -333,12 +352,13 @@ size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, 
         put_silence(&text, row, now_us);
     } else if (row->state == SL_QUEUE_HELD || row->state == SL_QUEUE_RELEASED) {
         bool queued = row->reason != SL_HOLD_EXPIRED && row->reason != SL_HOLD_NEVER &&
-                      row->reason != SL_HOLD_DEVICE_CLASS;
+                      row->reason != SL_HOLD_CAP && row->reason != SL_HOLD_DEVICE_CLASS;
         if (queued) {
             put_ahead(&text, row);
         }
         put_reason(&text, row, queued ? "; " : "");
         put_estimate(&text, row, now_us);
+        put_tenant(&text, row, now_us);
         put_usual(&text, row);
     } else {
         put_reason(&text, row, "");

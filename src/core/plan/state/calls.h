@@ -18,6 +18,7 @@ struct sl_plan_action {
     const char *assignment;     /* NOMINATE, EXPIRE: text as in the annotation */
     enum sl_hold_reason reason; /* REFUSE: why. EXPIRE: SL_HOLD_EXPIRED when the pod did not take it
                                    in time, SL_HOLD_NO_ROOM when its node lost the room */
+    int64_t due_us;             /* NOMINATE: since when it was due; 0: it was not */
     bool backfilled;            /* NOMINATE: ahead of a pod that has a reserved start */
 };
 

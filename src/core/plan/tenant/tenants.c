@@ -1,58 +1,16 @@
 /* The order by tenants: each pod also runs virtually on its tenant's own share of each resource
  * that it asks for (core/share). From the time of its start there it is due, and goes before all
  * that are not; among those that are not, the configured order counts. */
-#include "core/plan/tenant/tenants.h"
+#include "core/plan/tenant/account.h"
 
 #include <stdlib.h>
 
-/* A resource of a pod. */
-struct need {
-    struct sl_plan_lane *lane;
-    int64_t units;
-    struct sl_share_pod *virtual; /* NULL: not told to the share yet */
-};
-
-/* A pod that waits or runs. */
-struct sl_plan_account_pod {
-    uint64_t number;
-    struct sl_tenant *tenant;
-    struct sl_plan_pod *pod; /* NULL: bound */
-    struct sl_link coming;   /* while it waits to be told to its shares */
-    int64_t due_us;          /* its last start on a share; INT64_MAX: it waits on one */
-    bool comes;
-    bool holds; /* units: nominated, or runs */
-    bool is_long;
-    unsigned n;
-    struct need need[];
-};
-
-/* What a tenant has of a resource. */
-struct part {
-    struct sl_share *share;
-    int64_t held;      /* units, by pods that are nominated or run */
-    int64_t held_long; /* by those that run for longer than borrowMaxTimeout */
-};
-
-struct sl_plan_account_lane {
-    struct part *part[SL_TENANTS_MAX];
-    size_t n;         /* parts may be in use up to this index */
-    size_t needs;     /* of records */
-    int64_t capacity; /* by which the shares were sized, */
-    size_t tenants;   /* with so many tenants */
-    char resource[];
-};
-
 /* ---- shares ---- */
-
-static struct part *part_of(const struct sl_plan_lane *lane, const struct sl_tenant *tenant)
-{
-    return lane->account == NULL ? NULL : lane->account->part[tenant->index];
-}
 
 static void size_part(const struct sl_planner *planner, const struct sl_plan_lane *lane,
                       const struct sl_tenant *tenant)
 {
-    struct part *part = part_of(lane, tenant);
+    struct sl_plan_part *part = sl_plan_part_of(lane, tenant);
     int64_t size =
         sl_tenancy_part(planner->tenancy, tenant, lane->account->resource, lane->account->capacity);
     if (part != NULL && size != sl_share_size(part->share)) {
@@ -75,10 +33,10 @@ static void size_parts(const struct sl_planner *planner, struct sl_plan_lane *la
 }
 
 /* NULL: out of memory. */
-static struct part *part_get(struct sl_planner *planner, struct sl_plan_lane *lane,
-                             const struct sl_tenant *tenant)
+static struct sl_plan_part *part_get(struct sl_planner *planner, struct sl_plan_lane *lane,
+                                     const struct sl_tenant *tenant)
 {
-    struct part *part = part_of(lane, tenant);
+    struct sl_plan_part *part = sl_plan_part_of(lane, tenant);
     if (part != NULL) {
         return part;
     }
@@ -124,13 +82,15 @@ static bool account_get(struct sl_planner *planner, struct sl_plan_lane *lane, c
 static struct sl_plan_account_pod *record_new(struct sl_planner *planner, const struct sl_pod *pod)
 {
     size_t n = pod->n_items < SL_ASK_ITEMS_MAX ? pod->n_items : SL_ASK_ITEMS_MAX;
-    struct sl_plan_account_pod *record = calloc(1, sizeof(*record) + n * sizeof(struct need));
+    struct sl_plan_account_pod *record =
+        calloc(1, sizeof(*record) + n * sizeof(struct sl_plan_need));
     int64_t most_us = sl_tenancy_config(planner->tenancy)->borrow_max_timeout_us;
     if (record != NULL) {
         record->number = sl_plan_number_of(pod->uid);
         record->tenant = sl_tenancy_of(planner->tenancy, pod->namespace);
         record->due_us = INT64_MAX;
-        record->is_long = most_us > 0 && sl_plan_timeout(planner, pod) > most_us;
+        record->timeout_us = sl_plan_timeout(planner, pod);
+        record->is_long = most_us > 0 && record->timeout_us > most_us;
         record->n = (unsigned)n;
         for (unsigned i = 0; i < n; i++) {
             record->need[i].units = pod->items[i].count;
@@ -167,7 +127,7 @@ static void on_start(void *context, void *owner, int64_t start_us)
     note_due(context, owner);
 }
 
-static void play(struct sl_planner *planner, struct part *part)
+static void play(struct sl_planner *planner, struct sl_plan_part *part)
 {
     sl_share_play(part->share, planner->now_us, on_start, planner);
 }
@@ -186,11 +146,11 @@ static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *r
     };
     sl_plan_record_pod(planner, record->number, &facts);
     for (unsigned i = 0; i < record->n; i++) {
-        struct need *need = &record->need[i];
+        struct sl_plan_need *need = &record->need[i];
         struct sl_plan_lane *lane = sl_plan_lane_find(planner, pod->items[i].key);
-        struct part *part = lane == NULL || lane->account == NULL || need->virtual != NULL
-                                ? NULL
-                                : part_get(planner, lane, record->tenant);
+        struct sl_plan_part *part = lane == NULL || lane->account == NULL || need->virtual != NULL
+                                        ? NULL
+                                        : part_get(planner, lane, record->tenant);
         if (part == NULL) {
             continue;
         }
@@ -208,17 +168,20 @@ static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *r
     note_due(planner, record);
 }
 
-static void hold(struct sl_plan_account_pod *record, bool holds)
+static void hold(const struct sl_planner *planner, struct sl_plan_account_pod *record, bool holds)
 {
     int64_t sign = holds ? 1 : -1;
     if (record->holds == holds) {
         return;
     }
     record->holds = holds;
+    record->since_us = planner->now_us;
     record->tenant->running += holds ? 1 : SIZE_MAX;
     for (unsigned i = 0; i < record->n; i++) {
-        const struct need *need = &record->need[i];
-        struct part *part = need->virtual == NULL ? NULL : part_of(need->lane, record->tenant);
+        const struct sl_plan_need *need = &record->need[i];
+        struct sl_plan_part *part = need->virtual == NULL
+                                        ? NULL
+                                        : sl_plan_part_of(need->lane, record->tenant);
         if (part != NULL) {
             part->held += sign * need->units;
             part->held_long += record->is_long ? sign * need->units : 0;
@@ -240,10 +203,12 @@ static void record_end(struct sl_planner *planner, struct sl_plan_account_pod *r
                        int64_t run_us)
 {
     stop_coming(planner, record);
-    hold(record, false);
+    hold(planner, record, false);
     for (unsigned i = 0; i < record->n; i++) {
-        const struct need *need = &record->need[i];
-        struct part *part = need->virtual == NULL ? NULL : part_of(need->lane, record->tenant);
+        const struct sl_plan_need *need = &record->need[i];
+        struct sl_plan_part *part = need->virtual == NULL
+                                        ? NULL
+                                        : sl_plan_part_of(need->lane, record->tenant);
         if (part == NULL) {
             continue;
         }
@@ -285,7 +250,8 @@ static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod)
         if (ran->account == NULL) {
             return;
         }
-        hold(ran->account, true);
+        hold(planner, ran->account, true);
+        ran->account->since_us = ran->nominated_us;
     }
     tell_needs(planner, ran->account, pod, 0, ran->nominated_us);
 }
@@ -323,7 +289,7 @@ static void tenants_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
     if (nominated || (sl_plan_is_queued(pod) && !pod->class->ask->never)) {
         come(planner, pod);
         if (pod->account != NULL) {
-            hold(pod->account, nominated);
+            hold(planner, pod->account, nominated);
         }
     } else if (pod->account != NULL) {
         record_end(planner, pod->account, -1);
@@ -417,7 +383,7 @@ static int64_t tenants_wake(const struct sl_plan_lane *lane)
 {
     int64_t wake_us = INT64_MAX;
     for (size_t i = 0; lane->account != NULL && lane->n_queue > 0 && i < lane->account->n; i++) {
-        const struct part *part = lane->account->part[i];
+        const struct sl_plan_part *part = lane->account->part[i];
         if (part != NULL) {
             wake_us = sl_plan_earlier(wake_us, sl_share_next(part->share));
         }
@@ -495,8 +461,10 @@ enum sl_hold_reason sl_plan_tenants_hold(const struct sl_planner *planner,
         tenant->share->max_running > 0 && tenant->running >= (size_t)tenant->share->max_running;
     bool borrows = record->is_long && record->due_us == INT64_MAX;
     for (unsigned i = 0; i < record->n; i++) {
-        const struct need *need = &record->need[i];
-        const struct part *part = need->virtual == NULL ? NULL : part_of(need->lane, tenant);
+        const struct sl_plan_need *need = &record->need[i];
+        const struct sl_plan_part *part = need->virtual == NULL
+                                              ? NULL
+                                              : sl_plan_part_of(need->lane, tenant);
         if (part == NULL) {
             continue;
         }
@@ -517,7 +485,7 @@ void sl_plan_shares(const struct sl_planner *planner,
 {
     for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         for (size_t i = 0; lane->account != NULL && i < lane->account->n; i++) {
-            const struct part *part = lane->account->part[i];
+            const struct sl_plan_part *part = lane->account->part[i];
             if (part != NULL) {
                 visit(context, sl_tenancy_at(planner->tenancy, i), lane->account->resource,
                       part->share);

@@ -18,6 +18,11 @@ int sl_plan_tenants_set(struct sl_planner *planner, const struct sl_tenants *ten
 enum sl_hold_reason sl_plan_tenants_hold(const struct sl_planner *planner,
                                          const struct sl_plan_pod *pod);
 
+/* Works out when waiting pods will start on their shares. False: out of memory. */
+bool sl_plan_tenants_foretell(struct sl_planner *planner);
+/* The pod's start on its tenant's share, past or as last worked out; 0: not known. */
+int64_t sl_plan_own_start(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+
 /* Visits the shares in use. */
 void sl_plan_shares(const struct sl_planner *planner,
                     void (*visit)(void *context, const struct sl_tenant *tenant,

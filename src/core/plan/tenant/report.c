@@ -1,0 +1,206 @@
+/* What is told of tenants and their shares. */
+#include "core/plan/tenant/account.h"
+
+#include <stdlib.h>
+
+/* ---- starts on the own share ---- */
+
+static void set_unknown(struct sl_plan_account_pod *record)
+{
+    record->own_us = 0;
+    record->unknown = 0;
+    for (unsigned i = 0; i < record->n; i++) {
+        const struct sl_share_pod *virtual = record->need[i].virtual;
+        int64_t start_us = virtual == NULL ? INT64_MAX : sl_share_facts_of(virtual)->start_us;
+        record->unknown += start_us == INT64_MAX;
+        record->own_us = sl_plan_later(record->own_us, start_us == INT64_MAX ? 0 : start_us);
+    }
+}
+
+static void on_told(void *context, void *owner, int64_t start_us)
+{
+    struct sl_plan_account_pod *record = owner;
+    (void)context;
+    record->own_us = sl_plan_later(record->own_us, start_us);
+    record->unknown--;
+}
+
+bool sl_plan_tenants_foretell(struct sl_planner *planner)
+{
+    size_t at = 0;
+    bool whole = true;
+    if (planner->tenancy == NULL) {
+        return true;
+    }
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        if (pod->account != NULL) {
+            set_unknown(pod->account);
+        }
+    }
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        for (size_t i = 0; lane->account != NULL && i < lane->account->n && whole; i++) {
+            const struct sl_plan_part *part = lane->account->part[i];
+            whole = part == NULL || sl_share_foretell(part->share, on_told, NULL) == 0;
+        }
+    }
+    return whole;
+}
+
+int64_t sl_plan_own_start(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    const struct sl_plan_account_pod *record = planner->tenancy == NULL ? NULL : pod->account;
+    if (record == NULL || (record->due_us == INT64_MAX && record->unknown > 0)) {
+        return 0;
+    }
+    return record->due_us == INT64_MAX ? record->own_us : record->due_us;
+}
+
+/* ---- rows ---- */
+
+/* Among the runs of one tenant for a lane. */
+struct runs {
+    int64_t first_us; /* began; INT64_MAX: none runs */
+    int64_t last_us;  /* ends, by their timeouts; 0: none runs */
+};
+
+struct counting {
+    const struct sl_planner *planner;
+    const struct sl_plan_lane *lane;
+    struct sl_tenant_row row[SL_TENANTS_MAX];
+    struct runs runs[SL_TENANTS_MAX];
+};
+
+static const struct sl_plan_need *need_of(const struct sl_plan_account_pod *record,
+                                          const struct sl_plan_lane *lane)
+{
+    for (unsigned i = 0; record != NULL && i < record->n; i++) {
+        if (record->need[i].virtual != NULL && record->need[i].lane == lane) {
+            return &record->need[i];
+        }
+    }
+    return NULL;
+}
+
+static void count_record(struct counting *counting, const struct sl_plan_account_pod *record)
+{
+    const struct sl_plan_need *need = need_of(record, counting->lane);
+    if (need == NULL) {
+        return;
+    }
+    struct sl_tenant_row *row = &counting->row[record->tenant->index];
+    struct runs *runs = &counting->runs[record->tenant->index];
+    if (record->holds) {
+        row->pods_running++;
+        runs->first_us = sl_plan_earlier(runs->first_us, record->since_us);
+        runs->last_us =
+            sl_plan_later(runs->last_us, sl_sat_add(record->since_us, record->timeout_us));
+        return;
+    }
+    row->waiting += need->units;
+    row->pods_waiting++;
+    if (record->due_us != INT64_MAX) {
+        row->pods_due++;
+        row->late_us = sl_plan_later(row->late_us, counting->planner->now_us - record->due_us);
+    }
+}
+
+/* Is it due, though no other tenant's run began before it was? */
+static void count_overdue(struct counting *counting, const struct sl_plan_account_pod *record)
+{
+    int64_t first_us = INT64_MAX;
+    if (need_of(record, counting->lane) == NULL || record->holds || record->due_us == INT64_MAX) {
+        return;
+    }
+    for (size_t i = 0; i < counting->lane->account->n; i++) {
+        first_us = i == record->tenant->index
+                       ? first_us
+                       : sl_plan_earlier(first_us, counting->runs[i].first_us);
+    }
+    counting->row[record->tenant->index].pods_overdue += first_us > record->due_us;
+}
+
+static void each_record(struct counting *counting,
+                        void (*count)(struct counting *counting,
+                                      const struct sl_plan_account_pod *record))
+{
+    const struct sl_planner *planner = counting->planner;
+    size_t at = 0;
+    for (const struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        count(counting, pod->account);
+    }
+    for (const struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
+        count(counting, ran->account);
+    }
+}
+
+/* What tenants leave of their shares goes to those who borrow, by what each leaves. */
+static void settle_loans(struct counting *counting)
+{
+    double borrowed = 0;
+    double left = 0;
+    for (size_t i = 0; i < counting->lane->account->n; i++) {
+        struct sl_tenant_row *row = &counting->row[i];
+        int64_t held = sl_sat_mul(row->held, SL_SHARE_ONE);
+        row->borrowed = held > row->share ? held - row->share : 0;
+        row->lent = held > row->share ? 0 : row->share - held;
+        borrowed += (double)row->borrowed;
+        left += (double)row->lent;
+    }
+    for (size_t i = 0; i < counting->lane->account->n; i++) {
+        struct sl_tenant_row *row = &counting->row[i];
+        double part = left > borrowed ? borrowed / left : 1;
+        row->lent = (int64_t)((double)row->lent * part);
+        for (size_t k = 0; k < counting->lane->account->n; k++) {
+            bool lends = k != i && counting->row[k].borrowed > 0;
+            row->bound_us = sl_plan_later(row->bound_us, lends ? counting->runs[k].last_us : 0);
+        }
+    }
+}
+
+static void tell_lane(struct counting *counting,
+                      void (*visit)(void *context, const struct sl_tenant_row *row), void *context)
+{
+    const struct sl_planner *planner = counting->planner;
+    const struct sl_plan_account_lane *account = counting->lane->account;
+    for (size_t i = 0; i < account->n; i++) {
+        const struct sl_tenant *tenant = sl_tenancy_at(planner->tenancy, i);
+        const struct sl_plan_part *part = account->part[i];
+        int64_t cap = sl_tenancy_cap(planner->tenancy, tenant, account->resource);
+        counting->runs[i] = (struct runs){.first_us = INT64_MAX};
+        counting->row[i] = (struct sl_tenant_row){
+            .tenant = tenant->name,
+            .resource = account->resource,
+            .share = part == NULL ? 0 : sl_share_size(part->share),
+            .guaranteed = sl_tenancy_guarantee(planner->tenancy, tenant, account->resource),
+            .cap = cap == INT64_MAX ? 0 : cap,
+            .held = part == NULL ? 0 : part->held,
+        };
+    }
+    each_record(counting, count_record);
+    each_record(counting, count_overdue);
+    settle_loans(counting);
+    for (size_t i = 0; i < account->n; i++) {
+        if (account->part[i] != NULL) {
+            visit(context, &counting->row[i]);
+        }
+    }
+}
+
+void sl_planner_tenants(const struct sl_planner *planner,
+                        void (*visit)(void *context, const struct sl_tenant_row *row),
+                        void *context)
+{
+    struct counting *counting = planner->tenancy == NULL ? NULL : calloc(1, sizeof(*counting));
+    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL && counting != NULL;
+         lane = lane->next) {
+        counting->planner = planner;
+        counting->lane = lane;
+        if (lane->account != NULL) {
+            tell_lane(counting, visit, context);
+        }
+    }
+    free(counting);
+}
