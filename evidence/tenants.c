@@ -42,6 +42,7 @@ struct tenant {
 struct figures {
     double start;
     double end;
+    double late; /* after its start on the share, as it was told; below 0: not told */
 };
 
 struct data {
@@ -82,8 +83,11 @@ static int engine_play(const struct sl_workload *jobs, int64_t gpus, const char 
             .workload = jobs, .fleet = &fleet, .engine = &how.engine};
         rc = sl_sim_run(&input, &run, err);
         for (size_t i = 0; i < run.n && rc == 0; i++) {
-            out[i] = (struct figures){(double)run.job[i].start_us / SL_SECOND_US,
-                                      (double)run.job[i].end_us / SL_SECOND_US};
+            const struct sl_sim_job *job = &run.job[i];
+            int64_t due_us = job->due_us < 0 ? job->start_us : job->due_us;
+            out[i] = (struct figures){
+                (double)job->start_us / SL_SECOND_US, (double)job->end_us / SL_SECOND_US,
+                tenants == NULL ? -1 : (double)(job->start_us - due_us) / SL_SECOND_US};
             if (run.job[i].outcome != SL_SIM_DONE) {
                 rc = sl_error_set(err, SL_ERR_FIELD, "job %zu did not run to its end", i);
             }
@@ -120,7 +124,7 @@ static int alone_play(struct data *data, size_t tenant, struct sl_error *err)
     for (size_t i = 0; i < data->jobs.n && rc == 0; i++) {
         if (data->tenant_of[i] == tenant) {
             double shift = (double)first_us / SL_SECOND_US;
-            data->alone[i] = (struct figures){figure[n].start + shift, figure[n].end + shift};
+            data->alone[i] = (struct figures){figure[n].start + shift, figure[n].end + shift, -1};
             n++;
         }
     }
@@ -177,7 +181,7 @@ static void advance(struct play *play, double now)
 static void start_job(struct play *play, struct figures *out, size_t job)
 {
     const struct data *data = play->data;
-    out[job] = (struct figures){play->now, play->now + run_of(play, job)};
+    out[job] = (struct figures){play->now, play->now + run_of(play, job), -1};
     play->free -= width_of(data, job);
     play->used[data->tenant_of[job]] += (double)width_of(data, job);
     play->run[play->n_runs] = (struct run){out[job].end, job};
@@ -410,6 +414,7 @@ enum {
     WORSE_LONGEST,
     LATE,
     LATEST,
+    BEYOND,
     JAIN,
     RHO,
     LONGEST
@@ -425,6 +430,7 @@ static const struct sl_column columns[] = {
     [WORSE_LONGEST] = SL_COLUMN("in longest", "worseInLongest", 0, 0),
     [LATE] = SL_COLUMN("late, p99 h", "lateP99", 2, 6),
     [LATEST] = SL_COLUMN("latest, h", "latest", 2, 6),
+    [BEYOND] = SL_COLUMN("beyond R", "beyondR", 0, 0),
     [JAIN] = SL_COLUMN("Jain", "jain", 3, 6),
     [RHO] = SL_COLUMN("worst rho", "worstRho", 2, 6),
     [LONGEST] = SL_COLUMN(NULL, "longestWait", 2, 6),
@@ -459,15 +465,30 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Had all runs of others ended that had begun when the job was due? */
+static bool is_beyond(const struct data *data, const struct figures *figure, size_t job)
+{
+    double due = figure[job].start - figure[job].late;
+    double last = due;
+    for (size_t i = 0; i < data->jobs.n; i++) {
+        bool ran = data->tenant_of[i] != data->tenant_of[job] && figure[i].start < due;
+        last = ran && figure[i].end > last ? figure[i].end : last;
+    }
+    return figure[job].start > last;
+}
+
 static void put_lateness(const struct data *data, const struct figures *figure,
                          struct sl_rows *rows)
 {
+    size_t beyond = 0;
     double *late = calloc(data->jobs.n + 1, sizeof(*late));
     for (size_t i = 0; i < data->jobs.n && late != NULL; i++) {
-        late[i] = figure[i].start - data->alone[i].start;
+        late[i] = figure[i].late >= 0 ? figure[i].late : figure[i].start - data->alone[i].start;
         late[i] = late[i] > 0 ? late[i] : 0;
+        beyond += figure[i].late > 0 && is_beyond(data, figure, i);
     }
     if (late != NULL) {
+        sl_rows_number(rows, BEYOND, (double)beyond);
         qsort(late, data->jobs.n, sizeof(*late), compare_doubles);
         sl_rows_number(rows, LATE, late[data->jobs.n * 99 / 100] / HOUR_S);
         sl_rows_number(rows, LATEST, late[data->jobs.n - 1] / HOUR_S);
@@ -571,7 +592,10 @@ static int play(const struct sl_reproduce_options *options, struct sl_rows *rows
                       data->jobs.n, data->n_tenants);
         sl_buf_printf(&rows->closing,
                       "\nworse: tenants whose mean response (longest wait) is more than 1 %% above "
-                      "that alone. late: start\nafter the start alone. Jain's index of, and "
+                      "that alone. late: start\nafter the start alone; of tenants, after the start "
+                      "on the share beside the others, as \nit was told. beyond R: pods "
+                      "that started later than the last end of others' runs that\nhad begun when "
+                      "they were due. Jain's index of, and "
                       "Themis' rho as, mean response alone over shared, by tenant.\n");
     }
     data_free(data);

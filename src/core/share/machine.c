@@ -319,7 +319,7 @@ struct sl_share_pod *sl_machine_start(struct sl_machine *machine, int64_t now_us
     }
     if (width_of(machine, next->pod) > free) {
         struct want want = {.but = next, .width = free, .end_us = INT64_MAX, .other = INT64_MAX};
-        if (machine->rule == SL_MACHINE_FIFO || first_of(machine, &want, now_us) == NULL) {
+        if (first_of(machine, &want, now_us) == NULL) {
             return NULL;
         }
         want.end_us = INT64_MIN;

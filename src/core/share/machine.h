@@ -11,7 +11,7 @@ enum {
 };
 
 enum sl_machine_rule {
-    SL_MACHINE_FIFO,  /* by priority, then submission; nobody overtakes */
+    SL_MACHINE_FIFO,  /* by priority, then submission */
     SL_MACHINE_ORDER, /* the configured order; under bounded, pods that wait too long first */
     SL_MACHINE_DUE,   /* pods that have started on their users' parts first, then by the order */
 };

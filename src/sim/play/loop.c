@@ -217,6 +217,7 @@ static bool job_start(struct simulation *sim, const struct sl_engine_command *co
     sim->pod[index] = pod;
     result->node = node;
     result->start_us = sim->now_us;
+    result->due_us = command->due_us == 0 ? -1 : command->due_us - SL_SIM_EPOCH_US;
     result->order = (uint32_t)sim->run->started++;
     result->end_us = sim->now_us + run_time(sim, index, &result->outcome);
     sim->run->killed += result->outcome == SL_SIM_KILLED ? 1 : 0;

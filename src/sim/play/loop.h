@@ -37,6 +37,7 @@ enum sl_sim_outcome {
 struct sl_sim_job {
     int64_t start_us; /* from the first submission */
     int64_t end_us;
+    int64_t due_us;    /* its start on its tenant's own share; -1: it started before that */
     const char *place; /* as the annotation sliced.dev/assignment has it; NULL unless kept */
     int32_t node;      /* index in the fleet; -1 when it never started */
     uint32_t order;    /* how many started before it */

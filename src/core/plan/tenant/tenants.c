@@ -32,6 +32,13 @@ static void size_parts(const struct sl_planner *planner, struct sl_plan_lane *la
     }
 }
 
+/* A pod that is late on a share still waits for room there: so it is at a third of what c allows.
+ */
+static int32_t late_permille(const struct sl_planner *planner)
+{
+    return 1000 + (planner->config.promise.c_permille - 1000) / 3;
+}
+
 /* NULL: out of memory. */
 static struct sl_plan_part *part_get(struct sl_planner *planner, struct sl_plan_lane *lane,
                                      const struct sl_tenant *tenant)
@@ -41,7 +48,7 @@ static struct sl_plan_part *part_get(struct sl_planner *planner, struct sl_plan_
         return part;
     }
     const struct sl_share_config config = {.order = planner->config.order,
-                                           .c_permille = planner->config.promise.c_permille,
+                                           .c_permille = late_permille(planner),
                                            .users = tenant->share->users};
     part = calloc(1, sizeof(*part));
     if (part != NULL) {
