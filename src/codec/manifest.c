@@ -23,6 +23,7 @@ enum head_class {
     CLASS_POD,
     CLASS_LIST,
     CLASS_DEVICE, /* a DeviceClass */
+    CLASS_SPACE,  /* a Namespace */
     CLASS_OTHER,
 };
 
@@ -65,6 +66,9 @@ static enum head_class head_classify(const struct head *head)
     if (sl_str_eq(kind, SL_STR("DeviceClass"))) {
         return !head->has_api ? CLASS_UNKNOWN : head->dra ? CLASS_DEVICE : CLASS_OTHER;
     }
+    if (sl_str_eq(kind, SL_STR("Namespace"))) {
+        return !head->has_api ? CLASS_UNKNOWN : head->v1 ? CLASS_SPACE : CLASS_OTHER;
+    }
     return sl_str_ends(kind, SL_STR("List")) ? CLASS_LIST : CLASS_OTHER;
 }
 
@@ -80,7 +84,8 @@ static void update_defer(struct sl_manifest *manifest)
 {
     enum head_class found = head_classify(&manifest->head);
     manifest->walker.defer = !at_list(manifest) && (manifest->forgiving || found == CLASS_UNKNOWN ||
-                                                    found == CLASS_DEVICE || found == CLASS_OTHER);
+                                                    found == CLASS_DEVICE || found == CLASS_SPACE ||
+                                                    found == CLASS_OTHER);
 }
 
 static void begin_object(struct sl_manifest *manifest, const struct sl_event *event)
@@ -166,6 +171,9 @@ static int end_object(struct sl_manifest *manifest, struct sl_error *err)
     struct sl_object object = {.kind = SL_OBJECT_OTHER, .kind_name = head_kind(&manifest->head)};
     if (found == CLASS_DEVICE) {
         object.extended = manifest->build.extended;
+    } else if (found == CLASS_SPACE) {
+        object.space = manifest->build.meta.name;
+        object.labels = manifest->build.meta.labels;
     }
     return hand_over(manifest, &object, err);
 }

@@ -15,20 +15,23 @@ enum sl_object_kind {
     SL_OBJECT_JOB,
     SL_OBJECT_CONFIG_MAP,
     SL_OBJECT_DEVICE_CLASS,
+    SL_OBJECT_NAMESPACE,
     SL_OBJECT_OTHER,
 };
 
 /* One decoded object, with the one of node, pod and job set that is of its kind. Valid during
  * the call: its text is in the decoder's arena, which is reset after each object. In manifests
- * Jobs, ConfigMaps and DeviceClasses are OTHER. */
+ * Jobs, ConfigMaps, DeviceClasses and Namespaces are OTHER. */
 struct sl_object {
     enum sl_object_kind kind;
     struct sl_str kind_name; /* "ConfigMap" */
     struct sl_node_facts *node;
     struct sl_pod_facts *pod;
     struct sl_job_facts *job;
-    const struct sl_pair *data; /* a ConfigMap's key "gpus" alone */
-    struct sl_str extended;     /* a DeviceClass' spec.extendedResourceName; empty: none */
+    const struct sl_pair *data;   /* a ConfigMap's key "gpus" alone */
+    struct sl_str extended;       /* a DeviceClass' spec.extendedResourceName; empty: none */
+    struct sl_str space;          /* a Namespace's name; empty: it is none */
+    const struct sl_pair *labels; /* of a Namespace */
 };
 
 /* Returns 0 to go on, -1 with *err set to stop. */

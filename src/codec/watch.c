@@ -10,7 +10,8 @@
 
 enum { ENVELOPE_BYTES_MAX = 64 << 10 /* resourceVersion and continue */ };
 
-/* An object: a Node, Pod, Job or ConfigMap, or the Status of an ERROR event, which is known last.
+/* An object: a Node, Pod, Job, ConfigMap or Namespace, or the Status of an ERROR event, which is
+ * known last.
  */
 struct part {
     struct sl_build build;
@@ -53,39 +54,37 @@ struct sl_watch {
 
 /* ---- kinds ---- */
 
-static const struct sl_field object_fields[] = {
+/* What every object has, and a Status. All that is read of a Namespace. */
+static const struct sl_field plain_fields[] = {
     {SL_FIELD_NAME("kind"), .kind = SL_FIELD_STRING, .offset = offsetof(struct part, kind)},
     {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
      .table = &sl_meta_table, .offset = offsetof(struct part, build.meta)},
+    {SL_FIELD_NAME("code"), .kind = SL_FIELD_I32, .offset = offsetof(struct part, status.code)},
+    {SL_FIELD_NAME("reason"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct part, status.reason)},
+    {SL_FIELD_NAME("message"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct part, status.message)},
+};
+
+static const struct sl_table plain_table = {SL_TABLE_FIELDS(plain_fields)};
+
+static const struct sl_field object_fields[] = {
     {SL_FIELD_NAME("spec"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
      .table = &sl_pod_spec_table, .offset = offsetof(struct part, build)},
     /* a Status has a text here: as an object's status of the wrong type, which nobody reads
      * there */
     {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
      .table = &sl_pod_status_table, .offset = offsetof(struct part, build)},
-    {SL_FIELD_NAME("code"), .kind = SL_FIELD_I32, .offset = offsetof(struct part, status.code)},
-    {SL_FIELD_NAME("reason"), .kind = SL_FIELD_STRING,
-     .offset = offsetof(struct part, status.reason)},
-    {SL_FIELD_NAME("message"), .kind = SL_FIELD_STRING,
-     .offset = offsetof(struct part, status.message)},
 };
 
-static const struct sl_table object_table = {SL_TABLE_FIELDS(object_fields)};
+static const struct sl_table object_table = {SL_TABLE_FIELDS(object_fields), .also = &plain_table};
 
 static const struct sl_field job_fields[] = {
-    {SL_FIELD_NAME("kind"), .kind = SL_FIELD_STRING, .offset = offsetof(struct part, kind)},
-    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
-     .table = &sl_meta_table, .offset = offsetof(struct part, build.meta)},
     {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_DEEP,
      .table = &sl_job_status_table, .offset = offsetof(struct part, job)},
-    {SL_FIELD_NAME("code"), .kind = SL_FIELD_I32, .offset = offsetof(struct part, status.code)},
-    {SL_FIELD_NAME("reason"), .kind = SL_FIELD_STRING,
-     .offset = offsetof(struct part, status.reason)},
-    {SL_FIELD_NAME("message"), .kind = SL_FIELD_STRING,
-     .offset = offsetof(struct part, status.message)},
 };
 
-static const struct sl_table job_table = {SL_TABLE_FIELDS(job_fields)};
+static const struct sl_table job_table = {SL_TABLE_FIELDS(job_fields), .also = &plain_table};
 
 static int complete_node(struct sl_watch *watch, struct sl_object *object, struct sl_error *err)
 {
@@ -143,6 +142,15 @@ static int complete_device_class(struct sl_watch *watch, struct sl_object *objec
     return 0;
 }
 
+static int complete_namespace(struct sl_watch *watch, struct sl_object *object,
+                              struct sl_error *err)
+{
+    (void)err;
+    object->space = watch->part.build.meta.name;
+    object->labels = watch->part.build.meta.labels;
+    return 0;
+}
+
 struct kind_row {
     struct sl_field root; /* named as the kind is */
     int (*complete)(struct sl_watch *watch, struct sl_object *object, struct sl_error *err);
@@ -161,6 +169,9 @@ static const struct kind_row kinds[] = {
     [SL_OBJECT_DEVICE_CLASS] = {{SL_FIELD_NAME("DeviceClass"), .kind = SL_FIELD_OBJECT,
                                  .table = &object_table},
                                 complete_device_class},
+    [SL_OBJECT_NAMESPACE] = {{SL_FIELD_NAME("Namespace"), .kind = SL_FIELD_OBJECT,
+                              .table = &plain_table},
+                             complete_namespace},
 };
 
 static struct sl_str kind_name(const struct sl_watch *watch)

@@ -11,11 +11,16 @@ enum { JITTER_TENTHS = 12 };
 typedef int (*rule)(const struct sl_config *config, struct sl_key_clash *clash,
                     struct sl_error *err);
 
+static void blame(struct sl_key_clash *clash, const char *key, const char *other)
+{
+    *clash = (struct sl_key_clash){.key = key, .other = other};
+}
+
 /* libmicrohttpd divides the connections among the threads: each must get one. */
 static int check_threads(const struct sl_config *config, struct sl_key_clash *clash,
                          struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"server.maxConnections", "server.threads"};
+    blame(clash, "server.maxConnections", "server.threads");
     if (config->server.max_connections >= config->server.threads) {
         return 0;
     }
@@ -32,8 +37,8 @@ static int check_pair(const struct sl_config *config, struct sl_key_clash *clash
     if (cert == key) {
         return 0;
     }
-    *clash = cert ? (struct sl_key_clash){"server.tls.keyFile", "server.tls.certFile"}
-                  : (struct sl_key_clash){"server.tls.certFile", "server.tls.keyFile"};
+    blame(clash, cert ? "server.tls.keyFile" : "server.tls.certFile",
+          cert ? "server.tls.certFile" : "server.tls.keyFile");
     return sl_error_set(err, SL_ERR_FIELD, "found nothing, expected a file beside that of %s",
                         clash->other);
 }
@@ -41,7 +46,7 @@ static int check_pair(const struct sl_config *config, struct sl_key_clash *clash
 static int check_client_ca(const struct sl_config *config, struct sl_key_clash *clash,
                            struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"server.tls.clientCAFile", "server.tls.certFile"};
+    blame(clash, "server.tls.clientCAFile", "server.tls.certFile");
     if (config->server.client_ca_file[0] == '\0' || config->server.cert_file[0] != '\0') {
         return 0;
     }
@@ -76,8 +81,8 @@ static int check_callers(const struct callers *callers, struct sl_key_clash *cla
 {
     bool ca = callers->ca_file[0] != '\0';
     bool names = callers->n > 0;
-    *clash = ca && !names ? (struct sl_key_clash){callers->names_key, callers->ca_key}
-                          : (struct sl_key_clash){callers->ca_key, callers->names_key};
+    blame(clash, ca && !names ? callers->names_key : callers->ca_key,
+          ca && !names ? callers->ca_key : callers->names_key);
     for (unsigned i = 0; i < callers->n; i++) {
         if (callers->client[i].name[0] == '\0') {
             return sl_error_set(err, SL_ERR_FIELD, "found a client without a name");
@@ -113,7 +118,7 @@ static int check_clients(const struct sl_config *config, struct sl_key_clash *cl
 static int check_open(const struct sl_config *config, struct sl_key_clash *clash,
                       struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"server.listen", "server.insecure"};
+    blame(clash, "server.listen", "server.insecure");
     if (config->server.client_ca_file[0] != '\0' || config->server.insecure ||
         sl_config_is_loopback(config->server.listen)) {
         return 0;
@@ -129,7 +134,7 @@ static int check_open(const struct sl_config *config, struct sl_key_clash *clash
 static int check_api(const struct sl_config *config, struct sl_key_clash *clash,
                      struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"server.apiListen", "server.apiListen"};
+    blame(clash, "server.apiListen", "server.apiListen");
     if (config->server.api_listen[0] == '\0' || sl_config_is_loopback(config->server.api_listen)) {
         return 0;
     }
@@ -143,7 +148,7 @@ static int check_api(const struct sl_config *config, struct sl_key_clash *clash,
 static int check_webhook(const struct sl_config *config, struct sl_key_clash *clash,
                          struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"server.webhookListen", "server.tls.certFile"};
+    blame(clash, "server.webhookListen", "server.tls.certFile");
     if (config->server.webhook_listen[0] == '\0' || config->server.cert_file[0] != '\0') {
         return 0;
     }
@@ -159,17 +164,17 @@ static int check_metrics(const struct sl_config *config, struct sl_key_clash *cl
 {
     const char *ca_file = config->server.metrics_ca_file;
     bool token = config->server.metrics_token_file[0] != '\0';
-    *clash = (struct sl_key_clash){"server.metricsTls", "server.tls.certFile"};
+    blame(clash, "server.metricsTls", "server.tls.certFile");
     if (config->server.metrics_tls && config->server.cert_file[0] == '\0') {
         return sl_error_set(err, SL_ERR_FIELD,
                             "found true, expected server.tls.certFile beside it");
     }
-    *clash = (struct sl_key_clash){"server.metricsTokenFile", "server.metricsTls"};
+    blame(clash, "server.metricsTokenFile", "server.metricsTls");
     if (token && !config->server.metrics_tls) {
         return sl_error_set(err, SL_ERR_FIELD, "found \"%s\", expected server.metricsTls beside it",
                             config->server.metrics_token_file);
     }
-    *clash = (struct sl_key_clash){"server.metricsClientCAFile", "server.metricsTls"};
+    blame(clash, "server.metricsClientCAFile", "server.metricsTls");
     if (ca_file[0] != '\0' && !config->server.metrics_tls) {
         return sl_error_set(err, SL_ERR_FIELD, "found \"%s\", expected server.metricsTls beside it",
                             ca_file);
@@ -180,7 +185,7 @@ static int check_metrics(const struct sl_config *config, struct sl_key_clash *cl
 static int check_visibility(const struct sl_config *config, struct sl_key_clash *clash,
                             struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"server.visibilityListen", "server.tls.certFile"};
+    blame(clash, "server.visibilityListen", "server.tls.certFile");
     if (config->server.visibility_listen[0] == '\0' || config->server.cert_file[0] != '\0') {
         return 0;
     }
@@ -199,7 +204,7 @@ static double seconds_of(int64_t us)
 static int check_deadline(const struct sl_config *config, struct sl_key_clash *clash,
                           struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"leaderElection.renewDeadline", "leaderElection.leaseDuration"};
+    blame(clash, "leaderElection.renewDeadline", "leaderElection.leaseDuration");
     if (config->election.renew_deadline_us < config->election.lease_duration_us) {
         return 0;
     }
@@ -212,7 +217,7 @@ static int check_deadline(const struct sl_config *config, struct sl_key_clash *c
 static int check_retry(const struct sl_config *config, struct sl_key_clash *clash,
                        struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"leaderElection.retryPeriod", "leaderElection.renewDeadline"};
+    blame(clash, "leaderElection.retryPeriod", "leaderElection.renewDeadline");
     if (config->election.retry_period_us * JITTER_TENTHS / 10 <
         config->election.renew_deadline_us) {
         return 0;
@@ -228,7 +233,7 @@ static int check_retry(const struct sl_config *config, struct sl_key_clash *clas
 static int check_whole(const struct sl_config *config, struct sl_key_clash *clash,
                        struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"leaderElection.leaseDuration", "leaderElection.leaseDuration"};
+    blame(clash, "leaderElection.leaseDuration", "leaderElection.leaseDuration");
     if (config->election.lease_duration_us % SL_SECOND_US == 0) {
         return 0;
     }
@@ -240,7 +245,7 @@ static int check_whole(const struct sl_config *config, struct sl_key_clash *clas
 static int check_bind(const struct sl_config *config, struct sl_key_clash *clash,
                       struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"kubernetes.bindTimeout", "leaderElection.leaseDuration"};
+    blame(clash, "kubernetes.bindTimeout", "leaderElection.leaseDuration");
     if (!config->election.enabled ||
         config->kubernetes.bind_timeout_us < config->election.lease_duration_us) {
         return 0;
@@ -255,24 +260,77 @@ static int check_bind(const struct sl_config *config, struct sl_key_clash *clash
 static int check_partitioning(const struct sl_config *config, struct sl_key_clash *clash,
                               struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"partitioning.enabled", "queue.enabled"};
+    blame(clash, "partitioning.enabled", "queue.enabled");
     if (!config->partitioning.enabled || config->queue.enabled) {
         return 0;
     }
     return sl_error_set(err, SL_ERR_FIELD, "found true, expected queue.enabled beside it");
 }
 
-static int check_classes(const struct sl_config *config, struct sl_key_clash *clash,
+/* The planner keeps the tenants' shares, by the rules of these orders. */
+static int check_tenants(const struct sl_config *config, struct sl_key_clash *clash,
                          struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"queue.namespaceClasses", "queue.namespaceClasses"};
-    for (unsigned i = 0; i < config->queue.n_classes; i++) {
-        const char *name = config->queue.class[i].namespace;
-        size_t len = strcspn(name, "*");
-        if (name[0] == '\0' || (name[len] != '\0' && name[len + 1] != '\0')) {
+    const struct sl_tenants *tenants = &config->tenants;
+    const char *key = tenants->n_shares > 0   ? "tenants.shares"
+                      : tenants->n_spaces > 0 ? "tenants.namespaces"
+                                              : "tenants.namespaceLabel";
+    blame(clash, key, "queue.enabled");
+    if (sl_tenants_on(tenants) && !config->queue.enabled) {
+        return sl_error_set(err, SL_ERR_FIELD, "expected queue.enabled beside it");
+    }
+    blame(clash, "queue.order", key);
+    if (sl_tenants_on(tenants) && config->plan.order.kind == SL_ORDER_HRRN) {
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "found hrrn beside %s, expected one of fifo, sjf, p, bounded", key);
+    }
+    return 0;
+}
+
+static bool has_share(const struct sl_tenants *tenants, const char *tenant)
+{
+    size_t i = 0;
+    while (i < tenants->n_shares && strcmp(tenants->share[i].tenant, tenant) != 0) {
+        i++;
+    }
+    return i < tenants->n_shares;
+}
+
+/* What is guaranteed within the cap. */
+static int64_t guaranteed(const struct sl_tenants *tenants, const struct sl_tenant_units *cap)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < tenants->n_guarantees; i++) {
+        const struct sl_tenant_units *one = &tenants->guarantee[i];
+        bool within = strcmp(one->tenant, cap->tenant) == 0 &&
+                      strcmp(one->resource, cap->resource) == 0 &&
+                      (cap->model[0] == '\0' || strcmp(one->model, cap->model) == 0);
+        sum += within ? one->units : 0;
+    }
+    return sum;
+}
+
+static int check_units(const struct sl_config *config, struct sl_key_clash *clash,
+                       struct sl_error *err)
+{
+    const struct sl_tenants *tenants = &config->tenants;
+    for (size_t i = 0; i < tenants->n_guarantees + (size_t)tenants->n_caps; i++) {
+        bool caps = i >= tenants->n_guarantees;
+        size_t at = caps ? i - tenants->n_guarantees : i;
+        const struct sl_tenant_units *one = caps ? &tenants->cap[at] : &tenants->guarantee[at];
+        int64_t sum = caps ? guaranteed(tenants, one) : 0;
+        blame(clash, caps ? "tenants.caps" : "tenants.guarantees", "tenants.shares");
+        clash->entry = at + 1;
+        if (!has_share(tenants, one->tenant)) {
             return sl_error_set(err, SL_ERR_FIELD,
-                                "found \"%s\", expected a namespace, or how names begin and then *",
-                                name);
+                                "found the tenant \"%s\", expected one of tenants.shares",
+                                one->tenant);
+        }
+        if (sum > one->units) {
+            return sl_error_set(err, SL_ERR_FIELD,
+                                "found %lld of %s for \"%s\", expected at least the %lld that "
+                                "tenants.guarantees gives it",
+                                (long long)one->units, one->resource, one->tenant, (long long)sum);
         }
     }
     return 0;
@@ -281,7 +339,7 @@ static int check_classes(const struct sl_config *config, struct sl_key_clash *cl
 static int check_backoff(const struct sl_config *config, struct sl_key_clash *clash,
                          struct sl_error *err)
 {
-    *clash = (struct sl_key_clash){"partitioning.maxBackoff", "partitioning.backoff"};
+    blame(clash, "partitioning.maxBackoff", "partitioning.backoff");
     if (config->partitioning.backoff_us <= config->partitioning.max_backoff_us) {
         return 0;
     }
@@ -297,8 +355,8 @@ static int check_delay(const struct sl_config *config, struct sl_key_clash *clas
     bool mig = config->partitioning.config_delay_us >= config->partitioning.mps_delay_us;
     int64_t delay_us =
         mig ? config->partitioning.config_delay_us : config->partitioning.mps_delay_us;
-    *clash = (struct sl_key_clash){"partitioning.timeout", mig ? "partitioning.migManager.delay"
-                                                               : "partitioning.nosMps.delay"};
+    blame(clash, "partitioning.timeout",
+          mig ? "partitioning.migManager.delay" : "partitioning.nosMps.delay");
     if (config->partitioning.timeout_us > delay_us) {
         return 0;
     }
@@ -312,23 +370,23 @@ static int check_telemetry(const struct sl_config *config, struct sl_key_clash *
 {
     const char *exporters = config->telemetry.exporters;
     bool measures = sl_config_measures(config);
-    *clash = (struct sl_key_clash){"telemetry.sharing", "telemetry.url"};
+    blame(clash, "telemetry.sharing", "telemetry.url");
     if (config->telemetry.sharing != SL_SHARING_ASKS && !measures) {
         return sl_error_set(err, SL_ERR_FIELD,
                             "found %s, expected telemetry.url or telemetry.exporters beside it",
                             sl_sharing_name(config->telemetry.sharing));
     }
-    *clash = (struct sl_key_clash){"telemetry.idleDeadline", "events.enabled"};
+    blame(clash, "telemetry.idleDeadline", "events.enabled");
     if (config->telemetry.idle_deadline_us > 0 && !config->events.enabled) {
         return sl_error_set(err, SL_ERR_FIELD,
                             "expected events.enabled beside it: owners are warned first");
     }
-    *clash = (struct sl_key_clash){"telemetry.idleDeadline", "telemetry.url"};
+    blame(clash, "telemetry.idleDeadline", "telemetry.url");
     if (config->telemetry.idle_deadline_us > 0 && !measures) {
         return sl_error_set(err, SL_ERR_FIELD,
                             "expected telemetry.url or telemetry.exporters beside it");
     }
-    *clash = (struct sl_key_clash){"telemetry.exporters", "telemetry.url"};
+    blame(clash, "telemetry.exporters", "telemetry.url");
     if (config->telemetry.url[0] != '\0' && exporters[0] != '\0') {
         return sl_error_set(err, SL_ERR_FIELD, "expected either this or telemetry.url, not both");
     }
@@ -339,11 +397,11 @@ static int check_telemetry(const struct sl_config *config, struct sl_key_clash *
                             "http://{address}:9400/metrics",
                             exporters);
     }
-    *clash = (struct sl_key_clash){"telemetry.username", "telemetry.passwordFile"};
+    blame(clash, "telemetry.username", "telemetry.passwordFile");
     if (config->telemetry.username[0] != '\0' && config->telemetry.password_file[0] == '\0') {
         return sl_error_set(err, SL_ERR_FIELD, "expected telemetry.passwordFile beside it");
     }
-    *clash = (struct sl_key_clash){"telemetry.certFile", "telemetry.keyFile"};
+    blame(clash, "telemetry.certFile", "telemetry.keyFile");
     if ((config->telemetry.cert_file[0] == '\0') != (config->telemetry.key_file[0] == '\0')) {
         return sl_error_set(err, SL_ERR_FIELD, "expected both telemetry.certFile and keyFile");
     }
@@ -355,7 +413,7 @@ static int check_log(const struct sl_config *config, struct sl_key_clash *clash,
 {
     const char *pod = config->log.pod;
     const char *slash = strchr(pod, '/');
-    *clash = (struct sl_key_clash){"log.pod", "log.pod"};
+    blame(clash, "log.pod", "log.pod");
     if (pod[0] == '\0' ||
         (slash != NULL && slash > pod && slash[1] != '\0' && strchr(slash + 1, '/') == NULL)) {
         return 0;
@@ -369,13 +427,22 @@ int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, st
         check_threads,  check_pair,    check_client_ca, check_clients,      check_open,
         check_api,      check_webhook, check_metrics,   check_visibility,   check_whole,
         check_deadline, check_retry,   check_bind,      check_partitioning, check_backoff,
-        check_delay,    check_classes, check_telemetry, check_log};
+        check_delay,    check_tenants, check_units,     check_telemetry,    check_log};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;
         }
     }
     return 0;
+}
+
+void sl_keys_clash_path(const struct sl_key_clash *clash, char *out, size_t size)
+{
+    if (clash->entry > 0) {
+        (void)snprintf(out, size, "%s[%zu]", clash->key, clash->entry - 1);
+    } else {
+        (void)snprintf(out, size, "%s", clash->key);
+    }
 }
 
 const char *sl_keys_of_order(size_t i, enum sl_order_kind *order)
@@ -397,12 +464,12 @@ const char *sl_keys_of_order(size_t i, enum sl_order_kind *order)
 
 int sl_config_check(const struct sl_config *config, struct sl_error *err)
 {
-    struct sl_key_clash clash = {NULL, NULL};
+    struct sl_key_clash clash = {NULL, NULL, 0};
     if (sl_keys_check(config, &clash, err) == 0) {
         return 0;
     }
     if (err != NULL) {
-        (void)snprintf(err->field, sizeof(err->field), "%s", clash.key);
+        sl_keys_clash_path(&clash, err->field, sizeof(err->field));
     }
     return -1;
 }

@@ -187,6 +187,7 @@ struct sl_config {
         int64_t idle_below; /* millionths */
         enum sl_sharing sharing;
     } telemetry;
+    struct sl_tenants tenants;
     struct sl_plan_config plan; /* of queue and score, as read: sl_config_plan completes it */
     struct {
         enum sl_log_level level;
@@ -233,7 +234,8 @@ static inline bool sl_config_measures(const struct sl_config *config)
     return config->telemetry.url[0] != '\0' || config->telemetry.exporters[0] != '\0';
 }
 
-/* The planner's configuration. Weights that an override leaves open are those of the order. */
+/* The planner's configuration. Weights that an override leaves open are those of the order. Borrows
+ * the tenants from config. */
 void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out);
 void sl_config_engine(const struct sl_config *config, struct sl_engine_config *out);
 

@@ -59,6 +59,8 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"queue", "The order of waiting pods; without it kube-scheduler's own order holds."},
     {"queue.condition", "The condition sliced.dev/Queued in the status of waiting pods: "
                         "position, reason, start; not used with --cluster."},
+    {"tenants", "Who shares the cluster, and how much of it is whose (docs/queue.md, \"Tenants\"); "
+                "needs queue.enabled."},
     {"partitioning",
      "Cuts MIG GPUs by what the queue's pods wait for (docs/partitioning.md); not used with "
      "--cluster."},
@@ -343,6 +345,20 @@ const struct sl_key sl_keys[] = {
      .max = 1000000, .number = 10000,
      .help = "Maximum number of pods with a condition, those at the front of the queue first. A "
              "namespace may have three times as many as it leaves for the others."},
+
+    {"tenants.namespaceLabel", SL_KEY_LABEL, .text = true, AT(tenants.label), .string = "",
+     .help = "Label of Namespaces whose value is the tenant of all pods there; needs the right to "
+             "list and watch Namespaces. Empty: none."},
+    {"tenants.borrowMaxTimeout", SL_KEY_DURATION, AT(tenants.borrow_max_timeout_us), .min = 0,
+     .max = 365 * SL_DAY_US, .number = 0,
+     .help = "Pods of a longer timeout hold no more than their tenant's share, so that others need "
+             "not wait longer than this for theirs; 0s: they may."},
+    {"tenants.reclaim", SL_KEY_BOOLEAN, AT(tenants.reclaim), .max = 1, .number = 0,
+     .help = "Let a pod that is due by its tenant's share preempt a pod of lower priority that "
+             "runs on what its tenant has borrowed."},
+    {"tenants.minRuntime", SL_KEY_DURATION, AT(tenants.min_runtime_us), .min = 0,
+     .max = 365 * SL_DAY_US, .number = 10 * SL_MINUTE_US,
+     .help = "How long such a pod has run before that."},
 
     {"partitioning.enabled", SL_KEY_BOOLEAN, .restart = true, AT(partitioning.enabled), .max = 1,
      .number = 0,

@@ -22,6 +22,9 @@ enum sl_key_type {
     SL_KEY_OBJECT,   /* the name of a Kubernetes object; empty where the built-in value is */
     SL_KEY_URL,      /* "https://prometheus:9090", or empty */
     SL_KEY_SELECTOR, /* "LABEL=VALUE,..."; may be empty */
+    SL_KEY_LABEL,    /* the key of a label, or a resource's name; as OBJECT */
+    SL_KEY_VALUE,    /* the value of a label; as OBJECT */
+    SL_KEY_PATTERN,  /* a namespace, or how names begin and then "*" */
     SL_KEY_TYPES,
 };
 
@@ -31,9 +34,9 @@ struct sl_key {
     bool restart;  /* a running daemon cannot take a change over */
     bool text;     /* a char array; else a number of size bytes */
     bool required; /* of a list's entry: it must be there */
-    bool unique;   /* of a list's entry: no two have the same */
-    uint16_t offset;
-    uint16_t size;            /* in struct sl_config, or in an entry */
+    bool unique;   /* of a list's entry: no two have the same in all that is unique */
+    uint16_t size;
+    uint32_t offset;          /* in struct sl_config, or in an entry */
     int64_t min;              /* of numbers */
     int64_t max;              /* of numbers */
     int64_t number;           /* built-in value of numbers and enums */
@@ -54,17 +57,17 @@ struct sl_key_list {
     const char *help;
     const struct sl_key *field; /* "queue.limits.resource", ...: offsets are within an entry */
     uint16_t n_fields;
-    uint16_t offset; /* of the array in struct sl_config */
     uint16_t stride; /* bytes of an entry */
-    uint16_t count;  /* offset of how many there are, an uint8_t */
+    uint32_t offset; /* of the array in struct sl_config */
+    uint32_t count;  /* offset of how many there are, an uint8_t */
     uint8_t max;     /* entries */
 };
 
 enum {
     SL_KEYS_MAX = 256,
-    SL_KEY_SECTIONS = 21 + SL_KIND_COUNT,
-    SL_KEY_LISTS = 7,
-    SL_KEY_FIELDS_MAX = 5,
+    SL_KEY_SECTIONS = 22 + SL_KIND_COUNT,
+    SL_KEY_LISTS = 11,
+    SL_KEY_FIELDS_MAX = 6,
 };
 
 /* Keys of one section stand together; a section's keys follow those of its parent. */
@@ -102,7 +105,11 @@ const void *sl_list_entry_of(const struct sl_key_list *list, const struct sl_con
 struct sl_key_clash {
     const char *key;   /* to blame */
     const char *other; /* blamed instead when key stands nowhere in the file */
+    size_t entry;      /* of the list key, from 1; 0: none of them alone is to blame */
 };
+
+/* "tenants.caps[1]" */
+void sl_keys_clash_path(const struct sl_key_clash *clash, char *out, size_t size);
 
 /* -1 with *clash and *err (without a place) set. */
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err);

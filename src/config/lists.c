@@ -61,11 +61,62 @@ static const struct sl_key DAEMON_SET[] = {
 };
 
 static const struct sl_key CLASS[] = {
-    {"queue.namespaceClasses.namespace", SL_KEY_WORD, .text = true, .required = true,
+    {"queue.namespaceClasses.namespace", SL_KEY_PATTERN, .text = true, .required = true,
      .unique = true, AT(sl_config_class, namespace), .string = "",
      .help = "Name of a namespace, or how names begin and then *, as team-a-*."},
     {"queue.namespaceClasses.class", SL_KEY_OBJECT, .text = true, .required = true,
      AT(sl_config_class, class), .string = "", .help = "The class; several may share one."},
+};
+
+static const struct sl_key SHARE[] = {
+    {"tenants.shares.tenant", SL_KEY_VALUE, .text = true, .required = true, .unique = true,
+     AT(sl_tenant_share, tenant), .string = "",
+     .help = "Name of the tenant; others: those whom nothing gives a tenant."},
+    {"tenants.shares.weight", SL_KEY_DECIMAL, AT(sl_tenant_share, weight), .min = 0,
+     .max = SL_TENANT_WEIGHT_MAX, .number = SL_TENANT_WEIGHT_ONE,
+     .help = "Its part of what nobody is guaranteed; 0: it waits for what others leave."},
+    {"tenants.shares.maxRunning", SL_KEY_INTEGER, AT(sl_tenant_share, max_running), .min = 0,
+     .max = 10000000, .help = "Maximum number of its pods that hold units; 0: no maximum."},
+    {"tenants.shares.maxWaiting", SL_KEY_INTEGER, AT(sl_tenant_share, max_waiting), .min = 0,
+     .max = 10000000, .help = "Maximum number of its pods in the queue; 0: no maximum."},
+    {"tenants.shares.maxTimeout", SL_KEY_DURATION, AT(sl_tenant_share, max_timeout_us), .min = 0,
+     .max = 365 * SL_DAY_US, .help = "Longest timeout of its pods; 0s: any."},
+    {"tenants.shares.users", SL_KEY_BOOLEAN, AT(sl_tenant_share, users), .max = 1,
+     .help = "Each of its namespaces is a user, with an even part of the share."},
+};
+
+static const struct sl_key SPACE[] = {
+    {"tenants.namespaces.namespace", SL_KEY_PATTERN, .text = true, .required = true, .unique = true,
+     AT(sl_tenant_space, namespace), .string = "",
+     .help = "Name of a namespace, or how names begin and then *, as team-a-*."},
+    {"tenants.namespaces.tenant", SL_KEY_VALUE, .text = true, .required = true,
+     AT(sl_tenant_space, tenant), .string = "", .help = "The tenant; several may have one."},
+};
+
+#define MODEL_HELP                                                                                 \
+    "Only units of GPUs of that model, as nvidia.com/gpu.product names it; empty: of all."
+
+static const struct sl_key GUARANTEE[] = {
+    {"tenants.guarantees.tenant", SL_KEY_VALUE, .text = true, .required = true, .unique = true,
+     AT(sl_tenant_units, tenant), .string = "", .help = "A tenant of tenants.shares."},
+    {"tenants.guarantees.resource", SL_KEY_LABEL, .text = true, .required = true, .unique = true,
+     AT(sl_tenant_units, resource), .string = "", .help = "Full name of the resource."},
+    {"tenants.guarantees.model", SL_KEY_VALUE, .text = true, .unique = true,
+     AT(sl_tenant_units, model), .string = "", .help = MODEL_HELP},
+    {"tenants.guarantees.units", SL_KEY_INTEGER, .required = true, AT(sl_tenant_units, units),
+     .min = 1, .max = 1000000,
+     .help = "Units that are the tenant's before weights divide the rest."},
+};
+
+static const struct sl_key CAP[] = {
+    {"tenants.caps.tenant", SL_KEY_VALUE, .text = true, .required = true, .unique = true,
+     AT(sl_tenant_units, tenant), .string = "", .help = "A tenant of tenants.shares."},
+    {"tenants.caps.resource", SL_KEY_LABEL, .text = true, .required = true, .unique = true,
+     AT(sl_tenant_units, resource), .string = "", .help = "Full name of the resource."},
+    {"tenants.caps.model", SL_KEY_VALUE, .text = true, .unique = true, AT(sl_tenant_units, model),
+     .string = "", .help = MODEL_HELP},
+    {"tenants.caps.units", SL_KEY_INTEGER, .required = true, AT(sl_tenant_units, units), .min = 0,
+     .max = 1000000, .help = "Most units that the tenant's pods may hold."},
 };
 
 const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
@@ -98,6 +149,20 @@ const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
      "namespace that none matches is of the class other.",
      .field = CLASS, .n_fields = sizeof(CLASS) / sizeof(CLASS[0]),
      LIST(queue.class, queue.n_classes, SL_CONFIG_CLASSES_MAX)},
+    {"tenants.shares",
+     "What each tenant has; one that is not named has the weight 1, and no maximum.",
+     .field = SHARE, .n_fields = sizeof(SHARE) / sizeof(SHARE[0]),
+     LIST(tenants.share, tenants.n_shares, SL_TENANT_RULES_MAX)},
+    {"tenants.namespaces",
+     "Whose a namespace is; the first entry that matches counts, before the label.", .field = SPACE,
+     .n_fields = sizeof(SPACE) / sizeof(SPACE[0]),
+     LIST(tenants.space, tenants.n_spaces, SL_TENANT_RULES_MAX)},
+    {"tenants.guarantees", "Units that belong to a tenant, whatever the weights are.",
+     .field = GUARANTEE, .n_fields = sizeof(GUARANTEE) / sizeof(GUARANTEE[0]),
+     LIST(tenants.guarantee, tenants.n_guarantees, SL_TENANT_RULES_MAX)},
+    {"tenants.caps", "Most units that a tenant may hold, even where others are idle.", .field = CAP,
+     .n_fields = sizeof(CAP) / sizeof(CAP[0]),
+     LIST(tenants.cap, tenants.n_caps, SL_TENANT_RULES_MAX)},
 };
 
 size_t sl_list_count(const struct sl_key_list *list, const struct sl_config *config)

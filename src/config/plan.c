@@ -26,9 +26,7 @@ bool sl_config_same_scope(const struct sl_config *a, const struct sl_config *b)
 const char *sl_config_class_of(const struct sl_config *config, const char *namespace)
 {
     for (unsigned i = 0; i < config->queue.n_classes; i++) {
-        const char *name = config->queue.class[i].namespace;
-        size_t len = strcspn(name, "*");
-        if (name[len] == '*' ? strncmp(name, namespace, len) == 0 : strcmp(name, namespace) == 0) {
+        if (sl_str_like(sl_str_of(namespace), config->queue.class[i].namespace)) {
             return config->queue.class[i].class;
         }
     }
@@ -39,6 +37,7 @@ void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out)
 {
     const struct sl_order_weights weights = config->plan.order.weights;
     *out = config->plan;
+    out->tenants = sl_tenants_on(&config->tenants) ? &config->tenants : NULL;
     sl_promise_defaults(&out->promise);
     out->promise.c_permille = (int32_t)(config->queue.bound / 1000);
     out->hold_us = config->queue.hold_s * SL_SECOND_US;

@@ -159,9 +159,15 @@ static void print_list_rows(const struct sl_key_list *list, struct sl_buf *out)
     for (size_t i = 0; i < list->n_fields; i++) {
         const struct sl_key *key = &list->field[i];
         size_t parent = sl_key_parent_len(key->path);
-        sl_buf_printf(out, "| `%.*s[].%s` | %s | %s | ", (int)parent, key->path,
-                      key->path + parent + 1, sl_value_type_name(key),
-                      key->required ? "(required)" : "(empty)");
+        sl_buf_printf(out, "| `%.*s[].%s` | %s | ", (int)parent, key->path, key->path + parent + 1,
+                      sl_value_type_name(key));
+        if (!key->required && !key->text && key->number >= key->min) {
+            sl_buf_putc(out, '`');
+            sl_value_print(key, key->number, out);
+            sl_buf_puts(out, "` | ");
+        } else {
+            sl_buf_puts(out, key->required ? "(required) | " : "(empty) | ");
+        }
         sl_value_range(key, out);
         sl_buf_printf(out, " | reload | %s |\n", key->help);
     }

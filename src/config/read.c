@@ -22,7 +22,7 @@ struct reader {
     struct sl_config_warnings warnings;
     struct place seen[SL_KNOWN]; /* by number; of fields: in the entry that is open */
     struct place root;
-    struct place entry;
+    struct place entry[SL_KEY_LISTS][UINT8_MAX];
     unsigned depth;                 /* of open maps */
     struct sl_str open;             /* the path of the innermost: its keys come */
     struct sl_known key;            /* whose value comes */
@@ -40,6 +40,17 @@ static struct place place_of_path(const struct reader *r, const char *path)
 {
     size_t i = sl_known_find(path);
     return i < SL_KNOWN ? r->seen[i] : (struct place){0, 0};
+}
+
+/* Where that entry of a list stands; the last: the one that is open. */
+static struct place place_of_entry(const struct reader *r, const struct sl_key_list *list, size_t i)
+{
+    return r->entry[list - sl_key_lists][i];
+}
+
+static size_t last_entry(const struct reader *r)
+{
+    return sl_list_count(r->list, &r->config) - 1;
 }
 
 /* For messages: cut between characters, and nothing that could upset a terminal. */
@@ -62,8 +73,7 @@ static void show_path(const struct reader *r, const char *path, char out[PATH_MA
     size_t n = r->in_entry ? strlen(r->list->path) : 0;
     (void)snprintf(out, PATH_MAX_LEN, "%s", path);
     if (n > 0) {
-        (void)snprintf(out + n, PATH_MAX_LEN - n, "[%zu]%s", sl_list_count(r->list, &r->config) - 1,
-                       path + n);
+        (void)snprintf(out + n, PATH_MAX_LEN - n, "[%zu]%s", last_entry(r), path + n);
     }
 }
 
@@ -225,7 +235,7 @@ static int take_key_value(struct reader *r, const struct sl_event *event, struct
 {
     void *base = &r->config;
     if (r->in_entry) {
-        base = sl_list_entry(r->list, &r->config, sl_list_count(r->list, &r->config) - 1);
+        base = sl_list_entry(r->list, &r->config, last_entry(r));
     }
     switch (set_value(r->key.key, base, event)) {
     case SL_VALUE_TYPE:
@@ -259,29 +269,53 @@ static int open_entry(struct reader *r, const struct sl_event *event, struct sl_
         sl_key_set_default(&list->field[i], sl_list_entry(list, &r->config, n));
         r->seen[sl_known_find(list->field[i].path)] = (struct place){0, 0};
     }
-    r->entry = place_of(event);
+    r->entry[list - sl_key_lists][n] = place_of(event);
     r->in_entry = true;
     r->open = sl_str_of(list->path);
     r->depth++;
     return 0;
 }
 
-/* Is there, and no entry before it has the same? */
+/* Is there, where it must be? */
 static int check_field(const struct reader *r, const struct sl_key *key, struct sl_error *err)
 {
     char path[PATH_MAX_LEN];
-    struct place place = place_of_path(r, key->path);
-    size_t last = sl_list_count(r->list, &r->config) - 1;
-    if (key->required && place.line == 0) {
-        show_path(r, r->list->path, path);
-        return refuse(err, SL_ERR_FIELD, r->entry, path, "found no %s, expected one",
-                      key->path + sl_key_parent_len(key->path) + 1);
+    if (!key->required || place_of_path(r, key->path).line != 0) {
+        return 0;
     }
-    for (size_t k = 0; key->unique && k < last; k++) {
-        if (sl_key_equal(key, sl_list_entry_of(r->list, &r->config, k),
-                         sl_list_entry_of(r->list, &r->config, last))) {
+    show_path(r, r->list->path, path);
+    return refuse(err, SL_ERR_FIELD, place_of_entry(r, r->list, last_entry(r)), path,
+                  "found no %s, expected one", key->path + sl_key_parent_len(key->path) + 1);
+}
+
+/* Have both entries the same in all that is unique? *key: the last such field; NULL: none. */
+static bool same_entry(const struct reader *r, size_t a, size_t b, const struct sl_key **key)
+{
+    bool same = true;
+    *key = NULL;
+    for (size_t i = 0; i < r->list->n_fields; i++) {
+        const struct sl_key *field = &r->list->field[i];
+        if (field->unique) {
+            same = same && sl_key_equal(field, sl_list_entry_of(r->list, &r->config, a),
+                                        sl_list_entry_of(r->list, &r->config, b));
+            *key = field;
+        }
+    }
+    return same && *key != NULL;
+}
+
+/* Has no entry before it the same? */
+static int check_unique(const struct reader *r, struct sl_error *err)
+{
+    char path[PATH_MAX_LEN];
+    const struct sl_key *key = NULL;
+    size_t last = last_entry(r);
+    for (size_t k = 0; k < last; k++) {
+        if (same_entry(r, k, last, &key)) {
+            struct place place = place_of_path(r, key->path);
             show_path(r, key->path, path);
-            return refuse(err, SL_ERR_FIELD, place.line == 0 ? r->entry : place, path,
+            return refuse(err, SL_ERR_FIELD,
+                          place.line == 0 ? place_of_entry(r, r->list, last) : place, path,
                           "found what %s[%zu] has, expected another", r->list->path, k);
         }
     }
@@ -299,7 +333,7 @@ static void warn_of_entry(struct reader *r)
         &r->config.plan.override[r->config.plan.n_overrides - 1].weights;
     if (weights->alpha < 0 && weights->beta < 0 && weights->gamma < 0) {
         show_path(r, r->list->path, path);
-        (void)refuse(add_warning(r), SL_ERR_FIELD, r->entry, path,
+        (void)refuse(add_warning(r), SL_ERR_FIELD, place_of_entry(r, r->list, last_entry(r)), path,
                      "has no effect: it states none of alpha, beta, gamma");
     }
 }
@@ -312,7 +346,7 @@ static int check_entry(struct reader *r, struct sl_error *err)
         }
     }
     warn_of_entry(r);
-    return 0;
+    return check_unique(r, err);
 }
 
 /* --- Maps --------------------------------------------------------------------------------------
@@ -461,14 +495,19 @@ static int check_verb(const struct reader *r, const struct sl_key *key, struct s
 
 static int check_clashes(const struct reader *r, struct sl_error *err)
 {
-    struct sl_key_clash clash = {NULL, NULL};
+    struct sl_key_clash clash = {NULL, NULL, 0};
     struct sl_error found;
     if (sl_keys_check(&r->config, &clash, &found) == 0) {
         return 0;
     }
+    char path[PATH_MAX_LEN];
     struct place place = place_of_path(r, clash.key);
     place = place.line == 0 ? place_of_path(r, clash.other) : place;
-    return refuse(err, found.code, place, clash.key, "%s", found.message);
+    if (clash.entry > 0) {
+        place = place_of_entry(r, sl_known_at(sl_known_find(clash.key)).list, clash.entry - 1);
+    }
+    sl_keys_clash_path(&clash, path, sizeof(path));
+    return refuse(err, found.code, place, path, "%s", found.message);
 }
 
 static int check_all(const struct reader *r, struct sl_error *err)

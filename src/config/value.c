@@ -356,12 +356,38 @@ static bool is_object_name(struct sl_str text)
     return text.len <= OBJECT_MAX;
 }
 
+/* As Kubernetes takes the value of a label, and the last part of its key. */
+static bool is_label_value(struct sl_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.s[i];
+        bool inner = (c == '-' || c == '_' || c == '.') && i > 0 && i + 1 < text.len;
+        bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!good && !inner) {
+            return false;
+        }
+    }
+    return text.len > 0 && text.len < SL_TENANT_NAME_MAX;
+}
+
+/* "team", "example.com/team" */
+static bool is_label_key(struct sl_str text)
+{
+    const char *slash = memchr(text.s, '/', text.len);
+    size_t prefix = slash == NULL ? 0 : (size_t)(slash - text.s);
+    return slash == NULL ? is_label_value(text)
+                         : prefix > 0 && is_object_name((struct sl_str){text.s, prefix}) &&
+                               is_label_value(text_after(text, prefix + 1));
+}
+
 bool sl_value_may_be_empty(const struct sl_key *key)
 {
     bool built_in = key->string != NULL && key->string[0] == '\0';
     switch (key->type) {
     case SL_KEY_ADDRESS:
     case SL_KEY_OBJECT:
+    case SL_KEY_LABEL:
+    case SL_KEY_VALUE:
         return built_in && !key->required;
     case SL_KEY_PATH:
     case SL_KEY_WORD:
@@ -394,6 +420,12 @@ bool sl_value_text(const struct sl_key *key, struct sl_str text)
                (sl_str_starts(text, SL_STR("http://")) || sl_str_starts(text, SL_STR("https://")));
     case SL_KEY_SELECTOR:
         return is_plain(text) && sl_config_selector_read(text, &selector);
+    case SL_KEY_LABEL:
+        return is_label_key(text);
+    case SL_KEY_VALUE:
+        return is_label_value(text);
+    case SL_KEY_PATTERN:
+        return is_plain(text) && memchr(text.s, '*', text.len - 1) == NULL;
     default:
         return text.len <= VERB_MAX && is_segment(text);
     }
@@ -404,6 +436,7 @@ bool sl_value_text(const struct sl_key *key, struct sl_str text)
 
 /* In patterns: a character that sl_value_text lets through, and one label of a selector. */
 #define PLAIN "[^\"\\\\\\x00-\\x1f\\x7f]"
+#define NAME  "[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?"
 #define LABEL "[^=,\"\\\\]+=[^=,\"\\\\]*"
 
 static const struct {
@@ -443,6 +476,13 @@ static const struct {
                     "https?://" PLAIN "*"},
     [SL_KEY_SELECTOR] = {"selector", "LABEL=VALUE, up to 8 of them joined by commas", "",
                          "up to 8 labels", LABEL "(," LABEL "){0,7}"},
+    [SL_KEY_LABEL] = {"label", "a label's key or a resource's name, as team or example.com/team",
+                      "", "as Kubernetes names labels and resources",
+                      "([a-z0-9]([-.a-z0-9]*[a-z0-9])?/)?" NAME},
+    [SL_KEY_VALUE] = {"name", "1 to 63 letters, digits and -_., the first and last no sign", "",
+                      "as values of labels", NAME},
+    [SL_KEY_PATTERN] = {"name", "a namespace, or how names begin and then *", "",
+                        "a name, or how names begin and `*`", "[^*\"\\\\\\x00-\\x1f\\x7f]*[*]?"},
 };
 
 const char *sl_value_type_name(const struct sl_key *key)

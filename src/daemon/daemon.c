@@ -51,10 +51,11 @@ struct daemon {
     struct sl_arena arena;        /* of access */
     struct sl_kube_access access;
     char from[SL_ACCESS_FROM_MAX];
-    struct sl_cluster *cluster;      /* NULL: embedded */
-    struct sl_telemetry *telemetry;  /* NULL: nothing is measured */
-    struct sl_queue_worker *worker;  /* of an embedded cluster; NULL: none */
-    struct sl_stage_tracker *stages; /* as worker */
+    struct sl_cluster *cluster;       /* NULL: embedded */
+    struct sl_telemetry *telemetry;   /* NULL: nothing is measured */
+    struct sl_queue_worker *worker;   /* of an embedded cluster; NULL: none */
+    struct sl_stage_tracker *stages;  /* as worker */
+    struct sl_namespaces *namespaces; /* likewise */
     pthread_t main;
     int64_t tls_ns; /* of the last look at the certificate */
     sigset_t signals;
@@ -223,9 +224,11 @@ static int start_queue(struct daemon *daemon, struct sl_app_options *options, st
         .wake = wake_queue,
         .context = daemon,
     };
-    struct sl_queue_worker_options worker = {.store = daemon->store, .config = &daemon->config};
+    struct sl_queue_worker_options worker = {
+        .store = daemon->store, .config = &daemon->config, .namespaces = daemon->namespaces};
     daemon->stages = sl_stage_tracker_new(&stages, err);
-    if (daemon->stages == NULL) {
+    if (daemon->stages == NULL ||
+        sl_namespaces_follow(daemon->namespaces, daemon->config.tenants.label, err) < 0) {
         return -1;
     }
     worker.stages = daemon->stages;
@@ -240,13 +243,19 @@ static int start_queue(struct daemon *daemon, struct sl_app_options *options, st
 static int start_embedded(struct daemon *daemon, struct sl_app_options *options,
                           struct sl_error *err)
 {
+    const struct sl_namespaces_options namespaces = {.wake = wake_queue, .context = daemon};
+    bool queue = daemon->config.queue.enabled;
     options->binder = (struct sl_binder){.context = daemon->store, .bind = sl_binder_embedded};
     options->embedded = true;
-    if (sl_load_cluster(daemon->store, &daemon->config, daemon->options.cluster,
+    daemon->namespaces = queue ? sl_namespaces_new(&namespaces, err) : NULL;
+    if (queue && daemon->namespaces == NULL) {
+        return -1;
+    }
+    if (sl_load_cluster(daemon->store, daemon->namespaces, &daemon->config, daemon->options.cluster,
                         daemon->options.n_cluster, &daemon->counts, err) < 0) {
         return -1;
     }
-    return daemon->config.queue.enabled ? start_queue(daemon, options, err) : 0;
+    return queue ? start_queue(daemon, options, err) : 0;
 }
 
 static void wake_main(void *context)
@@ -406,6 +415,7 @@ static void daemon_reload(struct daemon *daemon)
         sl_cluster_configure(daemon->cluster, &fresh);
     } else if (daemon->worker != NULL) {
         sl_queue_worker_configure(daemon->worker, &fresh);
+        (void)sl_namespaces_follow(daemon->namespaces, fresh.tenants.label, &err);
     }
     sl_log_configure(fresh.log.level, fresh.log.json);
     sl_log_trace(fresh.log.pod);
@@ -473,6 +483,7 @@ static void daemon_stop(struct daemon *daemon)
     sl_cluster_free(daemon->cluster);
     sl_queue_worker_free(daemon->worker);
     sl_stage_tracker_free(daemon->stages);
+    sl_namespaces_free(daemon->namespaces);
     sl_app_free(daemon->app);
     sl_tls_free(daemon->tls);
     sl_front_proxy_free(&daemon->proxy);

@@ -1,5 +1,5 @@
-/* Loads manifests into the store. A node or pod given twice is an error, as either could be
- * meant. */
+/* Loads manifests into the store. A node, pod or Namespace given twice is an error, as either could
+ * be meant. */
 #include "daemon/load.h"
 
 #include <dirent.h>
@@ -19,6 +19,7 @@ enum { READ_STEP = 1 << 20, NAMES_MAX_BYTES = 1 << 30, KEY_MAX = 600 };
 
 struct loader {
     struct sl_store *store;
+    struct sl_namespaces *namespaces;
     const struct sl_config *config;
     struct sl_load_counts counts;
     struct sl_dra dra;
@@ -90,6 +91,11 @@ static int take_object(void *context, const struct sl_object *object, struct sl_
     }
     if (object->pod != NULL) {
         return take_pod(loader, object->pod, err);
+    }
+    if (object->space.len > 0 && loader->namespaces != NULL &&
+        (object_see(loader, "namespace", "", object->space.s, err) < 0 ||
+         sl_namespaces_put(loader->namespaces, object->space, object->labels, err) < 0)) {
+        return -1;
     }
     sl_dra_add(&loader->dra, object->extended);
     sl_store_set_dra(loader->store, &loader->dra);
@@ -229,11 +235,11 @@ static int load_path(struct loader *loader, const char *path, struct sl_error *e
     return load_file(loader, path, err);
 }
 
-int sl_load_cluster(struct sl_store *store, const struct sl_config *config,
-                    const char *const *paths, size_t n, struct sl_load_counts *counts,
-                    struct sl_error *err)
+int sl_load_cluster(struct sl_store *store, struct sl_namespaces *namespaces,
+                    const struct sl_config *config, const char *const *paths, size_t n,
+                    struct sl_load_counts *counts, struct sl_error *err)
 {
-    struct loader loader = {.store = store, .config = config};
+    struct loader loader = {.store = store, .namespaces = namespaces, .config = config};
     sl_arena_init(&loader.names, NAMES_MAX_BYTES);
     sl_store_begin(store);
     int rc = 0;

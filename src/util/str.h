@@ -42,6 +42,14 @@ static inline bool sl_str_ends(struct sl_str a, struct sl_str suffix)
     return a.len >= suffix.len && memcmp(a.s + (a.len - suffix.len), suffix.s, suffix.len) == 0;
 }
 
+/* Is it the pattern, or does it begin as a pattern that ends in "*"? */
+static inline bool sl_str_like(struct sl_str text, const char *pattern)
+{
+    size_t len = strcspn(pattern, "*");
+    struct sl_str begin = {pattern, len};
+    return pattern[len] == '*' ? sl_str_starts(text, begin) : sl_str_eq(text, begin);
+}
+
 /* Takes the text before the first separator off the front of *rest, and drops the separator.
  * Without a separator it takes all and leaves rest->s NULL. */
 struct sl_str sl_str_cut(struct sl_str *rest, char separator);

@@ -226,6 +226,30 @@ static void change_job(struct rig *rig)
     world_unlock();
 }
 
+/* Whose a Namespace is changes, or it comes or goes. */
+static void change_space(struct rig *rig)
+{
+    static const char *const spaces[] = {"team-a", "team-b", "default", "kube-system", "odd"};
+    static const char *const keys[] = {"team", "team", "owner"};
+    static const char *const values[] = {
+        "a", "b",      "others",
+        "",  "Team_c", "a-value-that-is-longer-than-the-sixty-three-bytes-which-labels-take"};
+    const char *name = rng_pick(&rig->rng, spaces);
+    world_lock();
+    struct thing *thing = world_find(WORLD_SPACES, "", name);
+    if (thing != NULL && rng_chance(&rig->rng, 20)) {
+        world_delete(WORLD_SPACES, thing);
+    } else {
+        const char *key = rng_pick(&rig->rng, keys);
+        json_t *value =
+            rng_chance(&rig->rng, 5) ? json_integer(7) : json_string(rng_pick(&rig->rng, values));
+        world_put(WORLD_SPACES,
+                  json_pack("{s:{s:s, s:{s:o, s:s}}}", "metadata", "name", name, "labels", key,
+                            value, "kubernetes.io/metadata.name", name));
+    }
+    world_unlock();
+}
+
 /* ---- the way to the API server ---- */
 
 static void carry_on(struct rig *rig)
@@ -511,6 +535,7 @@ const struct move moves[] = {
     {"delete-node", MOVE_ALONE, 2, delete_node, IN_ALL},
     {"nominate", MOVE_SCHEDULER, 30, nominees_move, IN_ALL},
     {"change-job", MOVE_USER, 4, change_job, IN_ALL},
+    {"change-space", MOVE_USER, 8, change_space, IN_ALL},
     {"carry-on", MOVE_ALONE, 60, carry_on, EVERYWHERE},
     {"round", MOVE_ALONE, 40, round_of_queue, EVERYWHERE},
     {"tick", MOVE_OPERATOR, 10, tick, EVERYWHERE},

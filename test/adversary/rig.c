@@ -61,6 +61,23 @@ static void write_cuts(struct rig *rig)
                    rng_chance(rng, 80) ? "true" : "false");
 }
 
+/* Needs the queue, and an order that knows tenants. */
+static void write_tenants(struct rig *rig)
+{
+    static const char *const labels[] = {"", "team", "team", "owner"};
+    static const char *const shares[] = {
+        "", "{tenant: a, weight: 2}, {tenant: b, weight: 0, maxRunning: 3}",
+        "{tenant: a, users: true, maxWaiting: 5}, {tenant: others, weight: 0.5, maxTimeout: 2h}"};
+    static const char *const spaces[] = {"", "", "{namespace: \"team-*\", tenant: a}"};
+    struct rng *rng = &rig->rng;
+    size_t len = strlen(rig->yaml);
+    (void)snprintf(rig->yaml + len, sizeof(rig->yaml) - len,
+                   "tenants: {namespaceLabel: \"%s\", shares: [%s], namespaces: [%s], "
+                   "borrowMaxTimeout: %s, reclaim: %s}\n",
+                   rng_pick(rng, labels), rng_pick(rng, shares), rng_pick(rng, spaces),
+                   rng_chance(rng, 70) ? "0s" : "30m", rng_chance(rng, 30) ? "true" : "false");
+}
+
 static void write_config(struct rig *rig)
 {
     static const char *const orders[] = {"fifo", "sjf", "p", "hrrn", "bounded", "bounded"};
@@ -95,6 +112,10 @@ static void write_config(struct rig *rig)
         rng_chance(rng, 80) ? 20000 : 1 + rng_below(rng, 8), rng_chance(rng, 50) ? "1h" : "168h",
         rng_chance(rng, 70) ? 30 : 1 + rng_below(rng, 5), plain ? "" : rng_pick(rng, limits),
         plain ? "" : rng_pick(rng, headrooms), rng_pick(rng, overrides));
+    if (!plain && rng_chance(rng, 40) && strstr(rig->yaml, "queue: {enabled: true") != NULL &&
+        strstr(rig->yaml, "order: hrrn") == NULL) {
+        write_tenants(rig);
+    }
     if (played == PLAY_CUTS) {
         write_cuts(rig);
     }

@@ -49,6 +49,7 @@ static const struct {
     [WORLD_PODS] = {"PodList", "Pod", "v1"},
     [WORLD_JOBS] = {"JobList", "Job", "batch/v1"},
     [WORLD_CONFIG_MAPS] = {"ConfigMapList", "ConfigMap", "v1"},
+    [WORLD_SPACES] = {"NamespaceList", "Namespace", "v1"},
 };
 
 void world_lock(void)
@@ -372,6 +373,7 @@ static bool answer_collection(const char *path, struct world_reply *reply)
     } paths[] = {{"/api/v1/nodes?", WORLD_NODES},
                  {"/api/v1/pods?", WORLD_PODS},
                  {"/apis/batch/v1/jobs?", WORLD_JOBS},
+                 {"/api/v1/namespaces?", WORLD_SPACES},
                  {"/api/v1/namespaces/kube-system/configmaps?", WORLD_CONFIG_MAPS}};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         if (!starts(path, paths[i].path)) {

@@ -8,13 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum world_kind { WORLD_NODES, WORLD_PODS, WORLD_JOBS, WORLD_CONFIG_MAPS, WORLD_KINDS };
+enum world_kind {
+    WORLD_NODES,
+    WORLD_PODS,
+    WORLD_JOBS,
+    WORLD_CONFIG_MAPS,
+    WORLD_SPACES, /* Namespaces */
+    WORLD_KINDS
+};
 
 enum { WORLD_THINGS = 512, WORLD_KEY = 400 };
 
 /* An object, as it is and as the daemon was told of it last. */
 struct thing {
-    char key[WORLD_KEY]; /* "namespace/name"; of a node "/name" */
+    char key[WORLD_KEY]; /* "namespace/name"; of a node or Namespace "/name" */
     json_t *now;         /* NULL: there is none (any more) */
     json_t *seen;        /* NULL: it was told of none, or of its end */
 };

@@ -100,6 +100,7 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"config": {"telemetry": {"url": "prometheus:9090"}}}, "url"),
     ({"config": {"telemetry": {"margin": 11}}}, "margin"),
     ({"config": {"partitioning": {"nodeSelector": "sliced.dev/partitioning"}}}, "nodeSelector"),
+    ({"config": {"tenants": {"shares": [{"weight": 1}]}}}, "tenant"),
     ({"config": {"log": None}}, "log"),
     # parts of pods and policies: the API server would drop an unknown field without a word
     ({"affinity": {"nodeAfinity": {}}}, "nodeAfinity"),
@@ -149,6 +150,7 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"env": [{"name": "POD_NAME", "value": "x"}]}, "env: POD_NAME is the chart's own"),
     # what cannot work
     ({"config": {"partitioning": {"enabled": True}}, "queue": {"enabled": False}}, "set queue.enabled to true"),
+    ({"config": {"tenants": {"namespaceLabel": "team"}}, "queue": {"enabled": False}}, "set queue.enabled to true"),
     ({"scheduler": {"httpTimeout": "4s"}}, "expected more than config.kubernetes.bindTimeout, 4s"),
     ({"config": {"kubernetes": {"bindTimeout": "5000ms"}}}, "scheduler.httpTimeout: found 5s"),
     ({"config": {"kubernetes": {"bindTimeout": "1s4.5s"}}}, "scheduler.httpTimeout: found 5s"),
@@ -582,7 +584,7 @@ def test_the_daemon_writes_only_what_it_must(helm):
     """The whole of the rights, spelled out a second time: a new one has to be argued for here."""
     objects = helm.objects()
 
-    def rights(kind):
+    def rights(kind, objects=objects):
         return {(group, resource, verb)
                 for rule in one(objects, kind, "sliced")["rules"]
                 for group in rule["apiGroups"] for resource in rule["resources"]
@@ -596,6 +598,8 @@ def test_the_daemon_writes_only_what_it_must(helm):
         ("events.k8s.io", "events", "create"), ("events.k8s.io", "events", "patch")}
     assert rights("Role") == {("coordination.k8s.io", "leases", verb)
                               for verb in ("create", "get", "update")}
+    assert rights("ClusterRole", helm.objects(VALUES["tenants"])) - rights("ClusterRole") == {
+        ("", "namespaces", "list"), ("", "namespaces", "watch")}  # whose each is
 
 
 GATES = {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration"}

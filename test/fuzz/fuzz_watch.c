@@ -39,9 +39,10 @@ static void read_pieces(struct sl_buf *out, uint8_t shape, const char *text, siz
     struct sl_error err = {0};
     struct sl_list_meta meta;
     bool list = (shape & 1) != 0;
-    static const enum sl_object_kind kinds[] = {SL_OBJECT_POD, SL_OBJECT_NODE, SL_OBJECT_JOB};
+    static const enum sl_object_kind kinds[] = {SL_OBJECT_POD, SL_OBJECT_NODE, SL_OBJECT_JOB,
+                                                SL_OBJECT_NAMESPACE};
     struct sl_watch *watch = sl_watch_new(list ? SL_WATCH_LIST : SL_WATCH_STREAM,
-                                          kinds[(shape >> 1) % 3], &limits, tell, out);
+                                          kinds[(shape >> 1) % 4], &limits, tell, out);
     if (watch == NULL) {
         abort();
     }

@@ -207,6 +207,10 @@ static int start_classes(struct sl_cluster *cluster, struct sl_error *err)
 int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err)
 {
     cluster->started_ns = sl_clock_monotonic_ns();
+    if (cluster->namespaces != NULL &&
+        sl_namespaces_follow(cluster->namespaces, cluster->config.tenants.label, err) < 0) {
+        return -1;
+    }
     if (start_unhealthy(cluster, err) < 0 || start_front_proxy(cluster, err) < 0 ||
         start_classes(cluster, err) < 0 || sl_cluster_start_lease(cluster, err) < 0) {
         return -1;
@@ -237,8 +241,11 @@ void sl_cluster_stop(struct sl_cluster *cluster)
     (void)pthread_mutex_lock(&cluster->lock);
     struct sl_unhealthy *unhealthy = cluster->unhealthy;
     cluster->unhealthy = NULL;
+    struct sl_namespaces *namespaces = cluster->namespaces;
+    cluster->namespaces = NULL;
     (void)pthread_mutex_unlock(&cluster->lock);
     sl_unhealthy_stop(unhealthy);
+    sl_namespaces_free(namespaces);
     (void)pthread_mutex_lock(&cluster->lock);
     struct sl_events *events = cluster->events;
     cluster->events = NULL;

@@ -53,6 +53,7 @@ struct sl_cluster {
     pthread_mutex_t lock;               /* guards what follows */
     struct sl_events *events;           /* NULL: off; changed at the end alone */
     struct sl_unhealthy *unhealthy;     /* NULL: gpushare.unhealthyGpus is false; as events */
+    struct sl_namespaces *namespaces;   /* NULL: queue.enabled is false; as events */
     struct sl_sync *sync;               /* NULL: not yet, or being made anew */
     uint64_t leadership;       /* the last one in which sync showed all decisions of those before */
     struct sl_sync_stats past; /* of those before it */

@@ -4,6 +4,7 @@
 #include "daemon/live/events.h"
 #include "daemon/live/leadership.h"
 #include "daemon/live/watch.h"
+#include "util/log.h"
 #include "util/time.h"
 
 static const int64_t release_backoff_us = 100 * SL_MS_US;
@@ -82,6 +83,12 @@ int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_
         .wake = wake_queue,
         .context = cluster,
     };
+    const struct sl_namespaces_options namespaces = {
+        .client = cluster->client,
+        .times = sl_cluster_watch_times(cluster),
+        .wake = wake_queue,
+        .context = cluster,
+    };
     struct sl_queue_worker_options worker = {
         .store = cluster->options.store,
         .config = config,
@@ -106,6 +113,11 @@ int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_
         return -1;
     }
     worker.stages = cluster->stages;
+    cluster->namespaces = sl_namespaces_new(&namespaces, err);
+    if (cluster->namespaces == NULL) {
+        return -1;
+    }
+    worker.namespaces = cluster->namespaces;
     if (make_partitioner(cluster, &releaser, err) < 0) {
         return -1;
     }
@@ -127,8 +139,13 @@ struct sl_partition_reader sl_cluster_partition_reader(struct sl_cluster *cluste
 
 void sl_cluster_configure(struct sl_cluster *cluster, const struct sl_config *config)
 {
+    struct sl_error err = {.code = SL_ERR_NONE};
     if (cluster->worker != NULL) {
         sl_queue_worker_configure(cluster->worker, config);
         sl_releaser_set_timeout(cluster->releaser, release_timeout_us(config));
+        if (sl_namespaces_follow(cluster->namespaces, config->tenants.label, &err) < 0) {
+            sl_log(SL_LOG_ERROR, "the watch of Namespaces cannot begin", "reason", err.message,
+                   (char *)NULL);
+        }
     }
 }

@@ -68,6 +68,9 @@ static const char *missing_watch(struct sl_cluster *cluster, bool sure)
     if (missing == NULL && cluster->unhealthy != NULL) {
         missing = sl_unhealthy_missing(cluster->unhealthy);
     }
+    if (missing == NULL && cluster->namespaces != NULL) {
+        missing = sl_namespaces_missing(cluster->namespaces);
+    }
     (void)pthread_mutex_unlock(&cluster->lock);
     return missing;
 }

@@ -254,6 +254,7 @@ static bool leadership_begin(struct sl_queue_worker *worker)
     record_commands(worker);
     worker->silent = false;
     worker->unread = true;
+    worker->anew = true;
     return true;
 }
 
@@ -401,16 +402,35 @@ static int64_t wake_time(const struct sl_queue_worker *worker, int64_t now_us)
     return sl_queue_tell_time(worker, wake_us);
 }
 
+static int namespace_tell(void *context, struct sl_str name, struct sl_str tenant)
+{
+    struct sl_queue_worker *worker = context;
+    return sl_planner_namespace(worker->planner, name, tenant, worker->now_us, NULL);
+}
+
+/* Before pods come, so that they find their tenants. False: out of memory. */
+static bool namespaces_tell(struct sl_queue_worker *worker)
+{
+    if (worker->options.namespaces == NULL) {
+        return true;
+    }
+    bool told =
+        sl_namespaces_tell(worker->options.namespaces, worker->anew, namespace_tell, worker);
+    worker->anew = worker->anew && !told;
+    return told;
+}
+
 /* With plan held. */
 static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mail, int64_t now_us)
 {
     int64_t begin_ns = sl_clock_monotonic_ns();
     worker->ignored_left = SL_QUEUE_TOLD;
     worker->explains_left = SL_EXPLAINS_MAX;
+    bool told = namespaces_tell(worker);
     if (!read_mail(worker, mail, now_us) || worker->unread) {
         worker->unread = !read_all(worker, now_us);
     }
-    worker->short_of_memory = !pods_plan(worker, now_us);
+    worker->short_of_memory = !pods_plan(worker, now_us) || !told;
     /* with what was nominated just now, or cuts would wait for a round without nominations */
     if (worker->options.partitioner != NULL && snapshot_take(worker, now_us)) {
         sl_partitioner_round(worker->options.partitioner, worker->snapshot, now_us);

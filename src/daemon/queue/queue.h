@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "daemon/cut/partitioner.h"
 #include "daemon/stages/tracker.h"
+#include "kube/tenants/namespaces.h"
 #include "kube/write/events.h"
 #include "kube/write/releaser.h"
 #include "server/app/queue_reader.h"
@@ -19,6 +20,7 @@ struct sl_queue_worker_options {
     const struct sl_config *config;     /* copied */
     struct sl_stage_tracker *stages;    /* NULL: pods with sliced.dev/after never start */
     struct sl_partitioner *partitioner; /* NULL: the GPUs stay as they are cut */
+    struct sl_namespaces *namespaces;   /* NULL: no label of a Namespace tells its tenant */
     /* The leadership in which plans may be made now, as this replica leads and knows the cluster;
      * 0: none. Called on any thread. NULL: always 1. */
     uint64_t (*leadership)(void *context);

@@ -80,6 +80,7 @@ struct sl_queue_worker {
     unsigned ignored_left;  /* pods whose ignored words this round may still report */
     bool silent;            /* kube-scheduler is */
     bool unread;            /* all is to be read again */
+    bool anew;              /* Namespaces are told to the planner anew */
     bool short_of_memory;
 };
 

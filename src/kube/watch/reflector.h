@@ -37,7 +37,7 @@ struct sl_reflector_times {
 /* Text is copied. */
 struct sl_reflector_options {
     struct sl_client *client;
-    enum sl_object_kind kind; /* Node, Pod, Job or ConfigMap */
+    enum sl_object_kind kind; /* Node, Pod, Job, ConfigMap or Namespace */
     const char *name;         /* for logs and metrics: "pods" */
     const char *path;         /* "/api/v1/pods" */
     const char *query;        /* selectors, already encoded, or NULL */

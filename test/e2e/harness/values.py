@@ -40,6 +40,8 @@ VALUES = {
         "config": {"telemetry": {"url": "https://prometheus-operated.monitoring:9090",
                                  "tokenFile": "/etc/sliced/telemetry/token",
                                  "caFile": "/etc/sliced/telemetry/ca.crt", "sharing": "peaks"}}},
+    "tenants": {"config": {"tenants": {"namespaceLabel": "example.com/team", "shares": [
+        {"tenant": "vision", "weight": 2.5, "users": True}, {"tenant": "speech", "maxTimeout": "24h"}]}}},
     "one replica": {"replicas": 1, "config": {"leaderElection": {"enabled": False}}},
     "other ports": {"config": {"server": {"listen": "[::]:8443", "probeListen": "[::]:8082",
                                           "metricsListen": "[::]:9191"}}},

@@ -190,7 +190,9 @@ static inline int describe_object(void *context, const struct sl_object *object,
         sl_buf_puts(out, "Other ");
         sl_buf_append(out, object->kind_name.s, object->kind_name.len);
         describe_text(out, "offers", object->extended);
+        describe_text(out, "name", object->space);
         sl_buf_putc(out, '\n');
+        describe_pairs(out, "label", object->labels);
     }
     return 0;
 }

@@ -117,6 +117,21 @@ TEST_THAT(a_device_class_tells_its_extended_resource)
                    "Other DeviceClass\n");
 }
 
+TEST_THAT(a_namespace_tells_its_labels)
+{
+    assert_decodes(
+        "apiVersion: v1\nkind: NamespaceList\nitems:\n- metadata: {name: a, labels: "
+        "{team: x, b: c}, annotations: {sliced.dev/d: e}}\n- metadata: {name: b}\n  "
+        "status: 7\n",
+        "Other Namespace name=a\n  label team =x\n  label b =c\nOther Namespace name=b\n");
+    assert_decodes("{\"metadata\":{\"labels\":{\"team\":[7],\"a\":\"b\"},\"name\":\"n\"},"
+                   "\"kind\":\"Namespace\",\"apiVersion\":\"v1\"}",
+                   "Other Namespace name=n\n  label a =b\n");
+    assert_decodes("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Namespace\",\"metadata\":"
+                   "{\"name\":\"n\",\"labels\":{\"a\":\"b\"}}}",
+                   "Other Namespace\n");
+}
+
 TEST_THAT(other_kinds_are_named_and_passed_over)
 {
     assert_decodes("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":5,\"spec\":[],"

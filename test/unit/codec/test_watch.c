@@ -575,3 +575,20 @@ TEST_THAT(a_job_has_ended_by_its_last_conditions_alone)
         "\"Complete\",\"status\":\"True\"}]}},{\"metadata\":{\"name\":\"b\"}}]}",
         "+ Job name=a complete\n+ Job name=b\nend rv=9\n");
 }
+
+TEST_THAT(a_namespace_is_told_with_its_labels)
+{
+    assert_story(SL_WATCH_STREAM, SL_OBJECT_NAMESPACE,
+                 "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Namespace\",\"metadata\":{\"name\":"
+                 "\"a\",\"labels\":{\"team\":\"x\"}},\"spec\":{\"finalizers\":[\"kubernetes\"]},"
+                 "\"status\":{\"phase\":\"Active\"}}}\n"
+                 "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"a\",\"labels\":7}}}\n"
+                 "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":7}}\n"
+                 "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n"
+                 "{\"type\":\"ERROR\",\"object\":{\"status\":\"Failure\",\"code\":410}}\n",
+                 "+ Other Namespace name=a\n  label team =x\n"
+                 "~ Other Namespace name=a\n"
+                 "skipped Namespace.metadata: expected an object, found a number\n"
+                 "- Other Namespace name=a\n"
+                 "error code=410\n");
+}

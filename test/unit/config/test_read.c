@@ -331,7 +331,7 @@ TEST_THAT(an_unknown_key_is_told_with_the_nearest_known_one)
         {HEAD "zzz: 1\n", SL_ERR_FIELD, 3, 1, "zzz",
          "expected one of apiVersion, kind, server, extender, cluster, kubernetes, gpushare, "
          "leaderElection, "
-         "events, json, queue, partitioning, telemetry, score, log"},
+         "events, json, queue, tenants, partitioning, telemetry, score, log"},
         {"apiversion: x\n", SL_ERR_FIELD, 1, 1, "apiversion", "\"apiVersion\""},
         {HEAD "\"\": 1\n", SL_ERR_FIELD, 3, 1, "", "found an unknown key"},
         {HEAD "server.threads: 4\n", SL_ERR_FIELD, 3, 1, "server.threads",
@@ -417,8 +417,8 @@ TEST_THAT(values_that_contradict_each_other_are_refused)
          "such as [{name: prometheus}]"},
         {HEAD "server:\n  metricsClients: [{name: p}]\n", SL_ERR_FIELD, 4, 3,
          "server.metricsClientCAFile", "expected the authority of server.metricsClients"},
-        {HEAD "queue:\n  namespaceClasses: [{namespace: \"a*b\", class: c}]\n", SL_ERR_FIELD, 4, 3,
-         "queue.namespaceClasses", "or how names begin and then *"},
+        {HEAD "queue:\n  namespaceClasses: [{namespace: \"a*b\", class: c}]\n", SL_ERR_FIELD, 4, 34,
+         "queue.namespaceClasses[0].namespace", "or how names begin and then *"},
         {HEAD "server:\n  webhookListen: 0.0.0.0:80\n", SL_ERR_FIELD, 4, 3, "server.webhookListen",
          "without server.tls.certFile"},
         {HEAD "server:\n  visibilityListen: 0.0.0.0:80\n", SL_ERR_FIELD, 4, 3,

@@ -196,6 +196,28 @@ TEST_THAT(files_and_names_of_objects_are_checked)
     assert_true(sl_value_text(&key, SL_STR("")));
 }
 
+TEST_THAT(keys_and_values_of_labels_are_checked_as_kubernetes_does)
+{
+    char longest[SL_TENANT_NAME_MAX];
+    char too_long[SL_TENANT_NAME_MAX + 1];
+    memset(longest, 'a', sizeof(longest));
+    memset(too_long, 'a', sizeof(too_long));
+    longest[sizeof(longest) - 1] = '\0';
+    too_long[sizeof(too_long) - 1] = '\0';
+    const char *const good[] = {"a", "0", "A_b.c-D", longest, NULL};
+    const char *const bad[] = {"", "-a", "a-", "_", ".a", "a b", "a*", "\xc3\xa9", too_long, NULL};
+    static const char *const good_key[] = {"example.com/team", "nvidia.com/mig-1g.5gb.shared",
+                                           "a/B", NULL};
+    static const char *const bad_key[] = {"/a", "a/", "A/a", "a/b/c", "a_b/c", "-a/b", NULL};
+    check_texts(SL_KEY_VALUE, good, true);
+    check_texts(SL_KEY_VALUE, bad, false);
+    check_texts(SL_KEY_VALUE, good_key, false);
+    check_texts(SL_KEY_LABEL, good, true);
+    check_texts(SL_KEY_LABEL, bad, false);
+    check_texts(SL_KEY_LABEL, good_key, true);
+    check_texts(SL_KEY_LABEL, bad_key, false);
+}
+
 TEST_THAT(printed_numbers_read_back_to_the_same)
 {
     static const enum sl_key_type types[] = {SL_KEY_INTEGER, SL_KEY_SIZE, SL_KEY_DURATION};

@@ -219,6 +219,10 @@ gpushare.namespace: set gpushare.namespace, which gives the rights too
 {{- if and (dig "partitioning" "enabled" false .Values.config) (not .Values.queue.enabled) }}
 {{- fail "config.partitioning.enabled: GPUs are cut for pods of the queue, set queue.enabled to true" }}
 {{- end }}
+{{- $tenants := .Values.config.tenants | default dict }}
+{{- if and (or $tenants.namespaceLabel $tenants.shares $tenants.namespaces) (not .Values.queue.enabled) }}
+{{- fail "config.tenants: tenants share what the queue gives, set queue.enabled to true" }}
+{{- end }}
 {{- $bind := dig "kubernetes" "bindTimeout" "4s" .Values.config }}
 {{- $call := .Values.scheduler.httpTimeout }}
 {{- if le (int64 (include "sliced.milliseconds" $call)) (int64 (include "sliced.milliseconds" $bind)) }}

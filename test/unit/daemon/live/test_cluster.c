@@ -16,6 +16,7 @@
 #define PODS    "/api/v1/pods?limit"
 #define BINDING "/api/v1/namespaces/default/pods/p/binding"
 #define EVENTS  "/apis/events.k8s.io/v1/"
+#define SPACES  "/api/v1/namespaces?limit"
 #define LABELS  "/api/v1/namespaces/gpu/pods"
 #define WAIT_S  60
 
@@ -38,6 +39,8 @@ static const char *words;         /* what its watch of pods tells; NULL: nothing
 static const char *refused;       /* the path whose PATCHes get 403; NULL: none */
 static const char *own_pod;       /* of the next scene; NULL: it is not known */
 static int64_t nominate_from = 1; /* queue.nominateFrom of the next scene */
+static const char *label;         /* tenants.namespaceLabel of the next scene; NULL: none */
+static _Atomic bool spaces;       /* Namespaces are listed; else every call fails */
 
 struct scene {
     struct fake_api *api;
@@ -105,6 +108,17 @@ static void give_lease(void *context, const struct fake_request *request, struct
                    lease.version);
 }
 
+static void give_spaces(void *context, const struct fake_request *request,
+                        struct fake_answer *reply)
+{
+    (void)context;
+    (void)request;
+    reply->status = atomic_load(&spaces) ? 200 : 403;
+    reply->body = atomic_load(&spaces) ? "{\"kind\":\"NamespaceList\",\"metadata\":{"
+                                         "\"resourceVersion\":\"5\"},\"items\":[]}"
+                                       : "{\"kind\":\"Status\",\"code\":403}";
+}
+
 static void script(struct scene *scene)
 {
     static const char node[] =
@@ -130,6 +144,9 @@ static void script(struct scene *scene)
     fake_api_add(scene->api,
                  (struct fake_answer){.path = "/api/v1/nodes?watch", .kind = FAKE_HANG});
     fake_api_add(scene->api, (struct fake_answer){.path = "/api/v1/pods?watch", .kind = FAKE_HANG});
+    fake_api_add(scene->api, (struct fake_answer){.path = SPACES, .fn = give_spaces});
+    fake_api_add(scene->api,
+                 (struct fake_answer){.path = "/api/v1/namespaces?watch", .kind = FAKE_HANG});
     fake_api_add(scene->api, (struct fake_answer){.path = BINDING, .status = 201});
     fake_api_add(scene->api, (struct fake_answer){.path = EVENTS, .status = 201});
     if (refused != NULL) {
@@ -159,6 +176,8 @@ static void begin_with(struct scene *scene, bool election, bool queue)
     scene->config.election.enabled = election;
     scene->config.queue.enabled = queue;
     scene->config.queue.nominate_from = nominate_from;
+    (void)snprintf(scene->config.tenants.label, sizeof(scene->config.tenants.label), "%s",
+                   label == NULL ? "" : label);
     scene->config.election.lease_duration_us = lease_us;
     scene->config.election.renew_deadline_us = lease_us / 2;
     scene->config.election.retry_period_us = 50000;
@@ -195,6 +214,7 @@ static int set_up(void **state)
     refused = NULL;
     own_pod = NULL;
     nominate_from = 1;
+    label = NULL;
     memset(&lease, 0, sizeof(lease));
     return 0;
 }
@@ -321,6 +341,37 @@ TEST_FIXTURE(set_up, NULL)
 /* ---- the queue: first, as later tests put the clock forward for good ---- */
 
 #define SMALL "/api/v1/namespaces/default/pods/s"
+
+TEST_THAT(nobody_plans_before_the_list_of_namespaces_has_come)
+{
+    struct scene scene;
+    atomic_store(&spaces, false);
+    label = "team";
+    begin_with(&scene, false, true);
+    wait_missing(&scene, "waiting for the list of Namespaces, whose label names the tenants");
+    wait_requests(&scene, "GET", SPACES, 2);
+    assert_string_not_equal(missing(&scene), "");
+    atomic_store(&spaces, true);
+    wait_missing(&scene, "");
+    wait_requests(&scene, "GET", "/api/v1/namespaces?watch", 1);
+    unsigned lists = fake_api_count(scene.api, "GET", SPACES);
+    sl_cluster_configure(scene.cluster, &scene.config);
+    atomic_store(&spaces, false);
+    scene.config.tenants.label[0] = 'T';
+    sl_cluster_configure(scene.cluster, &scene.config);
+    wait_requests(&scene, "GET", SPACES, lists + 1);
+    assert_string_equal(missing(&scene), ""); /* the one that leads goes on */
+    end(&scene);
+}
+
+TEST_THAT(without_a_label_no_namespace_is_asked_for)
+{
+    struct scene scene;
+    begin_with(&scene, false, true);
+    wait_missing(&scene, "");
+    assert_int_equal(fake_api_count(scene.api, NULL, SPACES), 0);
+    end(&scene);
+}
 
 TEST_THAT(the_leader_releases_the_pod_whose_turn_has_come)
 {

@@ -34,6 +34,7 @@ struct released {
 struct queue_rig {
     struct sl_store *store;
     struct sl_config config;
+    struct sl_namespaces *namespaces; /* NULL: none; freed by the test */
     struct sl_queue_worker *worker;
     struct sl_queue_reader queue;
     struct released released[RELEASES_MAX];
@@ -146,6 +147,7 @@ static inline void rig_start(struct queue_rig *rig)
 {
     const struct sl_queue_worker_options options = {.store = rig->store,
                                                     .config = &rig->config,
+                                                    .namespaces = rig->namespaces,
                                                     .leadership = rig_term,
                                                     .release = rig_release,
                                                     .withdraw = rig_withdraw,
