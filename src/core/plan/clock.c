@@ -2,6 +2,8 @@
  * as long as before. Pods' own times come from the API server and stay. */
 #include "core/plan/decide/decide.h"
 
+#include <stdlib.h>
+
 /* Its place in the queue follows from when it was opened. */
 static void move_pod(struct sl_planner *planner, struct sl_plan_pod *pod, int64_t by_us)
 {
@@ -10,7 +12,9 @@ static void move_pod(struct sl_planner *planner, struct sl_plan_pod *pod, int64_
         sl_plan_queue_remove(planner, pod);
     }
     sl_times_move(pod, by_us);
+    int64_t due_us = pod->item.due_us;
     pod->item = sl_plan_item_of(planner, pod->pod, pod->opened_us);
+    pod->item.due_us = due_us == INT64_MAX ? due_us : sl_sat_add(due_us, by_us);
     if (moves) {
         sl_plan_queue_add(planner, pod);
     }
@@ -35,6 +39,8 @@ static void move_lane(struct sl_planner *planner, struct sl_plan_lane *lane, int
 void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us)
 {
     size_t at = 0;
+    size_t len = 0;
+    char *record = sl_planner_tenants_save(planner, SL_PLAN_RECORD_MAX, &len);
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
         move_pod(planner, pod, by_us);
@@ -54,8 +60,10 @@ void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us
     planner->now_us = now_us;
     if (planner->order != NULL) {
         planner->order->end(planner);
+        (void)sl_plan_record_load(planner, (struct sl_str){record, len}, by_us, NULL);
         planner->order->begin(planner);
     }
+    free(record);
     sl_plan_settle_all(planner);
     sl_plan_touch(planner, SL_PLAN_NODES | SL_PLAN_RUN);
 }

@@ -3,13 +3,6 @@
 
 #include <stdlib.h>
 
-enum { RECORD_MAX = 1 << 26 /* bytes, of a record that only a reload needs */ };
-
-/* The orders that do more than compare two pods. */
-static const struct sl_plan_order *const orders[SL_ORDER_KINDS] = {
-    [SL_ORDER_BOUNDED] = &sl_plan_bounded,
-};
-
 static int check_config(const struct sl_plan_config *config, struct sl_error *err)
 {
     const char *wrong = NULL;
@@ -26,14 +19,6 @@ static int check_config(const struct sl_plan_config *config, struct sl_error *er
         wrong = "there are too many limits, headrooms or overrides";
     }
     return wrong == NULL ? 0 : sl_error_set(err, SL_ERR_FIELD, "%s", wrong);
-}
-
-static void set_config(struct sl_planner *planner, const struct sl_plan_config *config)
-{
-    planner->config = *config;
-    planner->config.tenants = NULL; /* planner->tenancy has them */
-    planner->config.order.due = planner->tenancy != NULL;
-    planner->order = planner->tenancy != NULL ? &sl_plan_tenants : orders[config->order.kind];
 }
 
 struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl_error *err)
@@ -59,7 +44,7 @@ struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl
         sl_planner_free(planner);
         return NULL;
     }
-    set_config(planner, config);
+    sl_plan_set_config(planner, config);
     planner->n_lanes = 1;
     sl_plan_touch(planner, SL_PLAN_ROOM | SL_PLAN_KINDS);
     return planner;
@@ -118,57 +103,10 @@ void sl_planner_free(struct sl_planner *planner)
     free(planner);
 }
 
-/* Begins anew with that configuration: every pod and every account is settled by it. relabelled:
- * namespaces have other tenants. */
-static int restart(struct sl_planner *planner, const struct sl_plan_config *config, bool relabelled,
-                   struct sl_error *err)
-{
-    size_t len = 0;
-    char *record = sl_planner_tenants_save(planner, RECORD_MAX, &len);
-    const struct sl_tenancy *before = planner->tenancy;
-    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        sl_plan_empty(planner, lane, true);
-    }
-    while (sl_plan_pod_first(planner, SL_STAND_CAPPED) != NULL) {
-        sl_plan_take_out(planner, sl_plan_pod_first(planner, SL_STAND_CAPPED));
-    }
-    bool other = config->order.kind != planner->config.order.kind || before != NULL ||
-                 sl_tenants_on(config->tenants) ||
-                 memcmp(&config->promise, &planner->config.promise, sizeof(config->promise)) != 0;
-    if (other && planner->order != NULL) {
-        planner->order->end(planner);
-    }
-    int rc = relabelled ? 0 : sl_plan_tenants_set(planner, config->tenants, err);
-    if (rc == 0) {
-        set_config(planner, config);
-    }
-    sl_plan_spaces_renew(planner);
-    (void)sl_planner_tenants_load(planner, (struct sl_str){record, len}, planner->now_us, NULL);
-    free(record);
-    sl_plan_touch(planner, SL_PLAN_RUN);
-    if (other && planner->order != NULL) {
-        planner->order->begin(planner);
-    }
-    size_t at = 0;
-    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
-         pod = sl_map_next(&planner->pods, &at)) {
-        pod->item = sl_plan_item_of(planner, pod->pod, pod->opened_us);
-        sl_plan_settle(planner, pod);
-    }
-    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        bool goes_on = planner->config.preemption && lane->preemptor != NULL &&
-                       sl_plan_is_queued(lane->preemptor);
-        if (!goes_on) { /* nothing is kept for its preemptor any more */
-            sl_plan_preempt_end(planner, lane);
-        }
-    }
-    return rc;
-}
-
 int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config *config,
                          struct sl_error *err)
 {
-    return check_config(config, err) < 0 ? -1 : restart(planner, config, false, err);
+    return check_config(config, err) < 0 ? -1 : sl_plan_restart(planner, config, false, err);
 }
 
 int sl_planner_namespace(struct sl_planner *planner, struct sl_str namespace, struct sl_str tenant,
@@ -180,6 +118,7 @@ int sl_planner_namespace(struct sl_planner *planner, struct sl_str namespace, st
     if (changed <= 0) {
         return changed < 0 ? sl_error_nomem(err) : 0;
     }
-    const struct sl_plan_config config = planner->config;
-    return restart(planner, &config, true, err);
+    planner->relabelled = true; /* many may follow: the next run begins anew */
+    sl_plan_touch(planner, SL_PLAN_RUN);
+    return 0;
 }

@@ -102,18 +102,11 @@ const struct sl_tenants *sl_tenancy_config(const struct sl_tenancy *tenancy)
     return &tenancy->config;
 }
 
-static bool matches(const char *pattern, const char *namespace)
-{
-    size_t len = strcspn(pattern, "*");
-    return pattern[len] == '*' ? strncmp(pattern, namespace, len) == 0
-                               : strcmp(pattern, namespace) == 0;
-}
-
 struct sl_tenant *sl_tenancy_of(struct sl_tenancy *tenancy, const char *namespace)
 {
     struct sl_tenant *tenant = NULL;
     for (unsigned i = 0; i < tenancy->config.n_spaces && tenant == NULL; i++) {
-        if (matches(tenancy->config.space[i].namespace, namespace)) {
+        if (sl_str_like(sl_str_of(namespace), tenancy->config.space[i].namespace)) {
             tenant = tenant_get(tenancy, sl_str_of(tenancy->config.space[i].tenant));
         }
     }

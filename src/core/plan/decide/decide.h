@@ -51,6 +51,15 @@ bool sl_plan_bounded_spares(const struct sl_planner *planner, const struct sl_pl
 /* Checks that records, counts and promises agree (util/check.h). */
 void sl_plan_bounded_audit(const struct sl_planner *planner);
 
+/* ---- restart.c ---- */
+
+/* planner->tenancy is as configured already. */
+void sl_plan_set_config(struct sl_planner *planner, const struct sl_plan_config *config);
+/* Settles every pod and every account by that configuration. relabelled: it is the same, but
+ * namespaces have other tenants. */
+int sl_plan_restart(struct sl_planner *planner, const struct sl_plan_config *config,
+                    bool relabelled, struct sl_error *err);
+
 /* ---- drained.c ---- */
 
 /* When the pod may start on the node at the earliest, from at_us on, in spite of a drain. */

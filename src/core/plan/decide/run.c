@@ -114,6 +114,10 @@ int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand,
         .scorer = &scorer,
     };
     sl_plan_advance(planner, now_us);
+    if (planner->relabelled) {
+        const struct sl_plan_config config = planner->config;
+        (void)sl_plan_restart(planner, &config, true, NULL); /* makes nothing that can fail */
+    }
     sl_plan_expire_gone(&run);
     (void)all_due(planner, &run);
     if (!sl_plan_refresh(&run) || !sl_plan_queue_order(planner, planner->now_us)) {

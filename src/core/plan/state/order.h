@@ -22,6 +22,7 @@ struct sl_plan_account_lane;
 struct sl_plan_account {
     struct sl_map ids; /* number of a pod -> its struct sl_plan_account_pod */
     struct sl_list coming;
+    struct sl_list turned;
     size_t n_coming;
     size_t n_aside;      /* pods that lack something other than units */
     uint64_t aside_room; /* seq.room when they last came back */

@@ -140,6 +140,7 @@ struct sl_planner {
     struct sl_list listed[SL_PLAN_LISTS]; /* of state/settle.c; nominations by time */
     struct sl_plan_rans rans;             /* of nodes/ran.c */
     struct sl_past *past; /* of state/usual.c: seconds that ended pods ran, by owner; may be NULL */
+    bool relabelled;      /* namespaces have other tenants than the spaces say */
     bool uncaps;          /* a tenant with capped pods has fewer in queues now */
     bool names;           /* a queued pod may name a node to be tried first of all */
     struct sl_plan_stats stats;

@@ -26,7 +26,8 @@ static const struct {
                           KEPT | BIT(SL_STAND_HELD) | BIT(SL_STAND_CAPPED)},
     [SL_STAND_CAPPED] = {SL_QUEUE_HELD, SL_LIST_CAPPED, FREE},
     [SL_STAND_NOMINATED] = {SL_QUEUE_NOMINATED, SL_LIST_NOMINATED,
-                            KEPT | BIT(SL_STAND_HELD) | BIT(SL_STAND_RESTING)},
+                            KEPT | BIT(SL_STAND_HELD) | BIT(SL_STAND_RESTING) |
+                                BIT(SL_STAND_CAPPED)},
     [SL_STAND_STAGED] = {SL_QUEUE_STAGED, SL_LIST_NONE, FREE},
     [SL_STAND_GATED] = {SL_QUEUE_GATED, SL_LIST_NONE, FREE},
     [SL_STAND_BY_DRA] = {SL_QUEUE_HELD, SL_LIST_NONE, FREE},

@@ -16,7 +16,8 @@ struct sl_plan_account_pod {
     uint64_t number;
     struct sl_tenant *tenant;
     struct sl_plan_pod *pod; /* NULL: bound */
-    struct sl_link coming;   /* while it waits to be told to its shares */
+    struct sl_link coming;   /* while it waits to be told to its shares, */
+    struct sl_link turned;   /* and to be placed anew in its queue */
     int64_t due_us;          /* its last start on a share; INT64_MAX: it waits on one */
     int64_t own_us;          /* the same, as foretold, */
     unsigned unknown;        /* but for so many shares */

@@ -89,8 +89,8 @@ static void learn_pods(struct sl_plan_record *record, struct sl_str text)
     }
 }
 
-int sl_planner_tenants_load(struct sl_planner *planner, struct sl_str text, int64_t now_us,
-                            struct sl_error *err)
+int sl_plan_record_load(struct sl_planner *planner, struct sl_str text, int64_t by_us,
+                        struct sl_error *err)
 {
     struct sl_str rest = text;
     const struct words head = words_of(sl_str_cut(&rest, '\n'));
@@ -104,8 +104,7 @@ int sl_planner_tenants_load(struct sl_planner *planner, struct sl_str text, int6
     }
     struct sl_plan_record *record = calloc(1, sizeof(*record));
     if (record != NULL) {
-        record->at_us = seconds_at(&head, 1);
-        record->at_us = record->at_us < now_us ? record->at_us : now_us;
+        record->at_us = sl_plan_earlier(seconds_at(&head, 1) + by_us, planner->now_us);
         record->text = malloc(rest.len + 1);
         record->known = calloc(lines, sizeof(*record->known));
     }
@@ -118,6 +117,13 @@ int sl_planner_tenants_load(struct sl_planner *planner, struct sl_str text, int6
     record->len = rest.len;
     learn_pods(record, rest);
     return 0;
+}
+
+int sl_planner_tenants_load(struct sl_planner *planner, struct sl_str text, int64_t now_us,
+                            struct sl_error *err)
+{
+    sl_plan_advance(planner, now_us);
+    return sl_plan_record_load(planner, text, 0, err);
 }
 
 void sl_plan_record_free(struct sl_planner *planner)

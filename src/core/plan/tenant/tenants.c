@@ -106,24 +106,39 @@ static struct sl_plan_account_pod *record_new(struct sl_planner *planner, const 
     return record;
 }
 
-static void note_due(struct sl_planner *planner, struct sl_plan_account_pod *record)
+static int64_t due_of(const struct sl_plan_account_pod *record)
 {
-    struct sl_plan_pod *pod = record->pod;
     int64_t due_us = INT64_MIN;
     for (unsigned i = 0; i < record->n; i++) {
         const struct sl_share_pod *virtual = record->need[i].virtual;
         int64_t start_us = virtual == NULL ? INT64_MAX : sl_share_facts_of(virtual)->start_us;
-        due_us = start_us > due_us ? start_us : due_us;
+        due_us = sl_plan_later(due_us, start_us);
     }
-    if (due_us == record->due_us) {
-        return;
+    return due_us;
+}
+
+/* Queues change when a run begins, and at no other time. */
+static void turn(struct sl_planner *planner, struct sl_plan_account_pod *record)
+{
+    if (!sl_list_has(&planner->account.turned, &record->turned)) {
+        sl_list_add_last(&planner->account.turned, &record->turned);
     }
-    bool queued = pod != NULL && sl_plan_is_queued(pod);
-    if (queued) {
+}
+
+static void unturn(struct sl_planner *planner, struct sl_plan_account_pod *record)
+{
+    if (sl_list_has(&planner->account.turned, &record->turned)) {
+        sl_list_remove(&planner->account.turned, &record->turned);
+    }
+}
+
+static void place_anew(struct sl_planner *planner, struct sl_plan_account_pod *record)
+{
+    struct sl_plan_pod *pod = record->pod;
+    unturn(planner, record);
+    record->due_us = due_of(record);
+    if (pod != NULL && sl_plan_is_queued(pod) && pod->item.due_us != record->due_us) {
         sl_plan_queue_remove(planner, pod);
-    }
-    record->due_us = due_us;
-    if (queued) {
         sl_plan_queue_add(planner, pod);
     }
 }
@@ -131,7 +146,7 @@ static void note_due(struct sl_planner *planner, struct sl_plan_account_pod *rec
 static void on_start(void *context, void *owner, int64_t start_us)
 {
     (void)start_us;
-    note_due(context, owner);
+    turn(context, owner);
 }
 
 static void play(struct sl_planner *planner, struct sl_plan_part *part)
@@ -172,7 +187,7 @@ static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *r
             part->held_long += record->holds && record->is_long ? need->units : 0;
         }
     }
-    note_due(planner, record);
+    turn(planner, record);
 }
 
 static void hold(const struct sl_planner *planner, struct sl_plan_account_pod *record, bool holds)
@@ -210,6 +225,7 @@ static void record_end(struct sl_planner *planner, struct sl_plan_account_pod *r
                        int64_t run_us)
 {
     stop_coming(planner, record);
+    unturn(planner, record);
     hold(planner, record, false);
     for (unsigned i = 0; i < record->n; i++) {
         const struct sl_plan_need *need = &record->need[i];
@@ -307,8 +323,11 @@ static void tenants_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
 static void tell_of(struct sl_planner *planner, struct sl_plan_account_pod *record)
 {
     const struct sl_plan_pod *pod = record->pod;
-    const struct sl_plan_ask *ask = pod->class->ask;
     stop_coming(planner, record);
+    if (pod == NULL || pod->class == NULL) {
+        return; /* bound already: told once a node shows it */
+    }
+    const struct sl_plan_ask *ask = pod->class->ask;
     for (unsigned i = 0; i < record->n; i++) {
         struct sl_plan_lane *lane = ask->lane[i];
         if (!lane->nowhere && account_get(planner, lane, ask->ask.item[i].resource)) {
@@ -333,6 +352,10 @@ static void tenants_tell(struct sl_planner *planner)
         if (lane->account != NULL) { /* what has been up to now was on the shares as they were */
             size_parts(planner, lane);
         }
+    }
+    struct sl_link *turned = planner->account.turned.first;
+    for (; turned != NULL; turned = planner->account.turned.first) {
+        place_anew(planner, SL_CONTAINER(turned, struct sl_plan_account_pod, turned));
     }
 }
 

@@ -36,6 +36,10 @@ void sl_plan_share_pods(const struct sl_planner *planner,
 
 /* ---- record.c: what a restart would lose of the shares, as text ---- */
 
+enum { SL_PLAN_RECORD_MAX = 1 << 26 /* bytes, of a record that lasts for a call */ };
+/* As sl_planner_tenants_load; the clock was put by by_us since. */
+int sl_plan_record_load(struct sl_planner *planner, struct sl_str text, int64_t by_us,
+                        struct sl_error *err);
 /* The share is new: gives it what the record has of it. */
 void sl_plan_record_share(struct sl_planner *planner, const char *resource, const char *tenant,
                           struct sl_share *share);
