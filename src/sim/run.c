@@ -301,6 +301,7 @@ int sl_sim_command_run(const struct sl_sim_options *options, struct sl_buf *out,
         read_partitioning(command, err) == 0 && read_fleet(command, err) == 0) {
         rc = command_run(command, out, err);
     }
+    sl_policies_free(&command->policies);
     sl_fleet_free(&command->fleet);
     sl_workload_free(&command->queue);
     free(command);

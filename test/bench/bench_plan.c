@@ -1,7 +1,8 @@
 /* What a plan costs: 10,000 waiting pods over 1,000 nodes of eight GPUs. Measured are a plan made
  * anew (all pods ordered, all nodes changed), and what one arrival and one end take, with the
  * change told and the plan run; then an estimate for one more pod in a copy of the process. Prints
- * medians, for all orders or the one named; --quick only sees that it runs. */
+ * medians, for all orders or the one named, and for 200 tenants under bounded; --quick only sees
+ * that it runs. */
 #include "bench.h"
 
 #include "core/plan/state/calls.h"
@@ -50,6 +51,21 @@ struct cluster {
 
 enum mix { ALIKE, TEN_KINDS, ALL_DIFFERENT };
 
+/* Each pod is of one of so many namespaces, each of which is a tenant; NULL: they share one. */
+enum { TENANTS = 200 };
+static struct sl_tenants *tenants;
+
+static struct sl_tenants *make_tenants(void)
+{
+    struct sl_tenants *made = calloc(1, sizeof(*made));
+    for (unsigned i = 0; made != NULL && i < TENANTS; i++) {
+        (void)snprintf(made->space[i].namespace, SL_TENANT_NAME_MAX, "tenant-%u", i);
+        (void)snprintf(made->space[i].tenant, SL_TENANT_NAME_MAX, "tenant-%u", i);
+        made->n_spaces++;
+    }
+    return made;
+}
+
 static void *must(void *memory)
 {
     if (memory == NULL) {
@@ -89,7 +105,8 @@ static void make_pod(struct bench_pod *p, unsigned i, enum mix mix, int64_t now_
                                    .key = sl_hash(gpu, strlen(gpu)),
                                    .count = mix == TEN_KINDS ? 1 + kind % 4 : 1};
     p->constraints = (struct sl_constraints){.cpu_milli = 1000, .digest = kind + 1};
-    p->pod = (struct sl_pod){.namespace = "bench",
+    p->pod = (struct sl_pod){.namespace =
+                                 tenants == NULL ? "bench" : tenants->space[i % TENANTS].namespace,
                              .name = p->uid,
                              .uid = p->uid,
                              .gate = SL_GATE_OURS,
@@ -172,6 +189,7 @@ static void set_up(struct cluster *c, enum sl_order_kind order, enum mix mix, bo
     c->pod = must(calloc((size_t)size.pods + ROUNDS_MAX, sizeof(*c->pod)));
     plan_defaults(&config);
     config.order.kind = order;
+    config.tenants = tenants;
     c->planner = must(sl_planner_new(&config, &err));
     for (unsigned i = 0; i < size.nodes; i++) {
         make_node(&c->node[i], i);
@@ -361,8 +379,8 @@ static void measure(enum sl_order_kind order, enum mix mix, bool full)
     double estimate = since_ms(start);
     struct what_if what_if = what_if_measure(&c);
     (void)printf("%-8s %-10s %-5s %8.2f %8.3f %10.4f %10.4f %10.2f %8.2f %8.2f\n",
-                 sl_order_name(order), mixes[mix], full ? "full" : "half",
-                 bench_median(begins, PLANS), bench_median(plans, PLANS),
+                 tenants == NULL ? sl_order_name(order) : "tenants", mixes[mix],
+                 full ? "full" : "half", bench_median(begins, PLANS), bench_median(plans, PLANS),
                  bench_median(arrivals, size.rounds), bench_median(ends, n), estimate, what_if.ms,
                  what_if.own_mib);
     tear_down(&c);
@@ -376,24 +394,30 @@ int main(int argc, char **argv)
         size.nodes = 50;
         size.pods = 300;
         size.rounds = 20;
-    } else if (argc > 1 && !sl_order_parse(sl_str_of(argv[1]), &only)) {
-        bench_die("usage: bench_plan [--quick | fifo | sjf | p | hrrn | bounded]");
+    } else if (argc > 1 && strcmp(argv[1], "tenants") != 0 &&
+               !sl_order_parse(sl_str_of(argv[1]), &only)) {
+        bench_die("usage: bench_plan [--quick | fifo | sjf | p | hrrn | bounded | tenants]");
     }
     bench_print_environment();
     (void)printf("%u pods, %u nodes of %d GPUs, full or half of them empty; medians, ms of CPU\n",
                  size.pods, size.nodes, DEVICES);
     (void)printf("%-8s %-10s %-5s %8s %8s %10s %10s %10s %8s %8s\n", "order", "pods", "gpus",
                  "begin", "plan", "arrival", "end", "estimates", "what-if", "own MiB");
-    static const enum sl_order_kind orders[] = {SL_ORDER_FIFO, SL_ORDER_SJF, SL_ORDER_P,
-                                                SL_ORDER_HRRN, SL_ORDER_BOUNDED};
+    static const enum sl_order_kind orders[] = {SL_ORDER_FIFO, SL_ORDER_SJF,     SL_ORDER_P,
+                                                SL_ORDER_HRRN, SL_ORDER_BOUNDED, SL_ORDER_KINDS};
+    bool shared = argc > 1 && strcmp(argv[1], "tenants") == 0;
     for (unsigned o = 0; o < sizeof(orders) / sizeof(orders[0]); o++) {
-        if (only != SL_ORDER_KINDS && only != orders[o]) {
+        bool sharing = orders[o] == SL_ORDER_KINDS;
+        if (only != SL_ORDER_KINDS ? only != orders[o] : shared && !sharing) {
             continue;
         }
+        tenants = sharing ? must(make_tenants()) : NULL;
         for (enum mix mix = ALIKE; mix <= ALL_DIFFERENT; mix++) {
-            measure(orders[o], mix, true);
-            measure(orders[o], mix, false);
+            measure(sharing ? SL_ORDER_BOUNDED : orders[o], mix, true);
+            measure(sharing ? SL_ORDER_BOUNDED : orders[o], mix, false);
         }
+        free(tenants);
+        tenants = NULL;
     }
     return 0;
 }

@@ -140,18 +140,25 @@ static int compare_str(struct sl_str a, struct sl_str b)
     return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* Priorities order the pods of one tenant alone. */
+static int compare_due(const struct sl_order_config *config, const struct sl_order_item *a,
+                       const struct sl_order_item *b, int64_t now_us)
+{
+    if (a->due_us != b->due_us) {
+        return a->due_us < b->due_us ? -1 : 1;
+    }
+    struct sl_order_item x = *a;
+    struct sl_order_item y = *b;
+    x.priority = 0;
+    y.priority = 0;
+    return rows[config->kind].compare(config, &x, &y, now_us);
+}
+
 int sl_order_compare(const struct sl_order_config *config, const struct sl_order_item *a,
                      const struct sl_order_item *b, int64_t now_us)
 {
-    struct sl_order_item x = *a;
-    struct sl_order_item y = *b;
-    int order = 0;
-    if (config->due) { /* priorities order the pods of one tenant alone */
-        order = (a->due_us > b->due_us) - (a->due_us < b->due_us);
-        x.priority = 0;
-        y.priority = 0;
-    }
-    order = order != 0 ? order : rows[config->kind].compare(config, &x, &y, now_us);
+    int order = config->due ? compare_due(config, a, b, now_us)
+                            : rows[config->kind].compare(config, a, b, now_us);
     if (order == 0) {
         order = (a->submit_us > b->submit_us) - (a->submit_us < b->submit_us);
     }

@@ -102,10 +102,15 @@ static struct sl_stay *stay_of(const struct sl_machine *machine, struct sl_share
     return &pod->stay[machine->rule];
 }
 
-static struct sl_stays *waiting_of(struct sl_machine *machine, const struct sl_share_pod *pod)
+static unsigned class_of(const struct sl_share_pod *pod)
 {
     unsigned class = 63 - (unsigned)__builtin_clzll((unsigned long long)pod->facts.units);
-    return &machine->waiting[class < SL_MACHINE_WIDTHS ? class : SL_MACHINE_WIDTHS - 1];
+    return class < SL_MACHINE_WIDTHS ? class : SL_MACHINE_WIDTHS - 1;
+}
+
+static struct sl_stays *waiting_of(struct sl_machine *machine, const struct sl_share_pod *pod)
+{
+    return &machine->waiting[class_of(pod)];
 }
 
 static bool has_oldest(const struct sl_machine *machine)
@@ -125,6 +130,7 @@ bool sl_machine_add(struct sl_machine *machine, struct sl_share_pod *pod)
     struct sl_stay *stay = stay_of(machine, pod);
     *stay = (struct sl_stay){.pod = pod, .start_us = INT64_MAX};
     machine->n++;
+    machine->widths |= UINT64_C(1) << class_of(pod);
     push(waiting, &rule, stay);
     if (has_oldest(machine)) {
         push(&machine->oldest, &by_age, stay);
@@ -135,7 +141,11 @@ bool sl_machine_add(struct sl_machine *machine, struct sl_share_pod *pod)
 static void take_waiting(struct sl_machine *machine, struct sl_stay *stay)
 {
     const struct sl_heap_rule rule = by_order(machine);
-    take(waiting_of(machine, stay->pod), &rule, stay->place);
+    struct sl_stays *waiting = waiting_of(machine, stay->pod);
+    take(waiting, &rule, stay->place);
+    if (waiting->n == 0) {
+        machine->widths &= ~(UINT64_C(1) << class_of(stay->pod));
+    }
     if (has_oldest(machine)) {
         take(&machine->oldest, &by_age, stay->second);
     }
@@ -250,9 +260,9 @@ static struct sl_stay *first_of(const struct sl_machine *machine, const struct w
                                 int64_t now_us)
 {
     struct sl_stay *best = NULL;
-    for (unsigned i = 0; i < SL_MACHINE_WIDTHS; i++) {
-        struct sl_stay *stay = machine->waiting[i].n == 0 ? NULL : machine->waiting[i].at[0];
-        int64_t width = stay == NULL ? INT64_MAX : width_of(machine, stay->pod);
+    for (uint64_t left = machine->widths; left != 0; left &= left - 1) {
+        struct sl_stay *stay = machine->waiting[__builtin_ctzll(left)].at[0];
+        int64_t width = width_of(machine, stay->pod);
         if (width > want->width || stay == want->but) {
             continue;
         }
@@ -265,7 +275,7 @@ static struct sl_stay *first_of(const struct sl_machine *machine, const struct w
     return best;
 }
 
-static const struct want anything = {.width = INT64_MAX - 1, .other = INT64_MAX};
+static const struct want anything = {.width = INT64_MAX, .other = INT64_MAX};
 
 /* Has the pod waited for so much longer than the longest under FIFO that it goes before shorter
  * ones? */

@@ -41,7 +41,8 @@ struct sl_machine {
     int64_t size;
     int64_t used;
     size_t n;                                   /* pods on it */
-    struct sl_stays waiting[SL_MACHINE_WIDTHS]; /* heaps by the rule */
+    struct sl_stays waiting[SL_MACHINE_WIDTHS]; /* heaps by the rule, */
+    uint64_t widths;                            /* of which these are not empty: bits */
     struct sl_stays oldest;                     /* heap by submission; of ORDER under bounded */
     struct sl_stays running;                    /* heap by end, but for the overdue */
     size_t n_overdue;

@@ -329,6 +329,11 @@ static int64_t next_end(const struct sl_share *share)
     return next_us;
 }
 
+int64_t sl_share_now(const struct sl_share *share)
+{
+    return share->now_us;
+}
+
 int64_t sl_share_next(const struct sl_share *share)
 {
     return share->n_pods == share->n_ended ? INT64_MAX : share->next_us;

@@ -73,6 +73,8 @@ void sl_share_withdraw(struct sl_share *share, struct sl_share_pod *pod);
 /* Plays up to now_us, and tells of starts of pods that have an owner. */
 void sl_share_play(struct sl_share *share, int64_t now_us, sl_share_start_fn started,
                    void *context);
+/* Up to when it was played; INT64_MIN: never. */
+int64_t sl_share_now(const struct sl_share *share);
 /* When a play may start a pod though nothing is told; INT64_MAX: never. */
 int64_t sl_share_next(const struct sl_share *share);
 

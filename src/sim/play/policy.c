@@ -2,6 +2,7 @@
 #include "sim/play/policy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "config/config.h"
 #include "sim/input/csv/csv.h"
@@ -163,7 +164,7 @@ static void use_defaults(struct sl_engine_config *engine)
     from_config(&config, engine);
 }
 
-static int read_config(struct sl_str path, struct sl_engine_config *engine, struct sl_error *err)
+static int read_config(struct sl_str path, struct sl_policy *policy, struct sl_error *err)
 {
     char file[PATH_TEXT];
     struct sl_config config;
@@ -177,7 +178,15 @@ static int read_config(struct sl_str path, struct sl_engine_config *engine, stru
         sl_config_describe(file, err, text, sizeof(text));
         return sl_error_set(err, err->code, "%s", text);
     }
-    from_config(&config, engine);
+    from_config(&config, &policy->engine);
+    if (policy->engine.plan.tenants != NULL) { /* the configuration does not last */
+        policy->tenants = malloc(sizeof(*policy->tenants));
+        if (policy->tenants == NULL) {
+            return sl_error_nomem(err);
+        }
+        *policy->tenants = config.tenants;
+        policy->engine.plan.tenants = policy->tenants;
+    }
     return 0;
 }
 
@@ -209,7 +218,7 @@ int sl_policy_parse(struct sl_str text, struct sl_policy *out, struct sl_error *
     }
     memcpy(made.name, text.s, text.len);
     if (sl_str_eq(name, SL_STR("config"))) {
-        if (read_config(rest, &made.engine, err) < 0) {
+        if (read_config(rest, &made, err) < 0) {
             return -1;
         }
         rest.len = 0;
@@ -218,11 +227,19 @@ int sl_policy_parse(struct sl_str text, struct sl_policy *out, struct sl_error *
     }
     while (rest.len > 0) {
         if (pair_apply(sl_str_cut(&rest, ':'), &made.engine.plan, err) < 0) {
-            return -1;
+            return -1; /* only names have pairs: there are no tenants to free */
         }
     }
     *out = made;
     return 0;
+}
+
+void sl_policies_free(struct sl_policies *policies)
+{
+    for (size_t i = 0; i < policies->n; i++) {
+        free(policies->policy[i].tenants);
+    }
+    policies->n = 0;
 }
 
 int sl_policies_parse(const char *text, struct sl_policies *out, struct sl_error *err)
@@ -239,6 +256,7 @@ int sl_policies_parse(const char *text, struct sl_policies *out, struct sl_error
         }
         for (size_t i = 0; i < out->n; i++) {
             if (strcmp(out->policy[i].name, out->policy[out->n].name) == 0) {
+                free(out->policy[out->n].tenants);
                 return sl_error_set(err, SL_ERR_FIELD, "\"%s\" is there twice",
                                     out->policy[i].name);
             }

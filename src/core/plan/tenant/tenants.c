@@ -176,7 +176,9 @@ static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *r
         if (part == NULL) {
             continue;
         }
-        play(planner, part);
+        if (sl_share_now(part->share) < planner->now_us) {
+            play(planner, part); /* others may follow: the next play is for all */
+        }
         facts.units = need->units;
         need->virtual = sl_share_arrive(part->share, &facts, sl_str_of(pod->namespace),
                                         planner->now_us);
