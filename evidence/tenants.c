@@ -590,13 +590,13 @@ static int play(const struct sl_reproduce_options *options, struct sl_rows *rows
                       "%zu pods of %zu virtual clusters of Philly, 8 GPUs at most; a share is a "
                       "tenant's own cluster\n\n",
                       data->jobs.n, data->n_tenants);
-        sl_buf_printf(&rows->closing,
-                      "\nworse: tenants whose mean response (longest wait) is more than 1 %% above "
-                      "that alone. late: start\nafter the start alone; of tenants, after the start "
-                      "on the share beside the others, as \nit was told. beyond R: pods "
-                      "that started later than the last end of others' runs that\nhad begun when "
-                      "they were due. Jain's index of, and "
-                      "Themis' rho as, mean response alone over shared, by tenant.\n");
+        sl_buf_puts(
+            &rows->closing,
+            "\nworse: tenants whose mean response (longest wait) is more than 1 % above that "
+            "alone. late: start\nafter the start alone; of the row tenants, after the start "
+            "on the share as the pod was told it.\nbeyond R: pods that started later than "
+            "the last end of others' runs that had begun when they\nwere due. Jain's index "
+            "is of mean response alone over shared, by tenant; rho (Themis) the reverse.\n");
     }
     data_free(data);
     return rc;

@@ -176,3 +176,29 @@ def test_sharing_tells_what_is_wrong_with_its_data(tmp_path, file, text, message
     path.unlink() if text is None else path.write_text(text)
     done = reproduce("sharing", "--data", tmp_path, status=2)
     assert message in done.stderr, done.stderr
+
+
+def philly(tmp_path, text):
+    folder = tmp_path / "data"
+    (folder / "philly").mkdir(parents=True)
+    (folder / "philly" / "vc.csv").write_text("submit_s,duration_s,gpus,tenant\n" + text)
+    return folder
+
+
+# Tenant a fills the cluster with long jobs; b, with as much of it, comes back with short ones.
+BORROWED = ("".join(f"{i},40000,1,a\n" for i in range(20)) + "".join(f"{60 + i},8000,1,b\n" for i in range(100)) +
+            "200000,10,1,b\n")
+
+
+def test_no_tenant_is_later_than_by_what_others_borrowed(tmp_path):
+    rows = [r for r in rows_of("tenants", "--data", philly(tmp_path, BORROWED)) if not r["tenant"]]
+    orders = [r["order"] for r in rows if (r["load"], r["sharesByLoadTo"]) == (0.94, 0.5)]
+    assert orders == ["each alone (bounded)", "fifo", "sjf", "DRF, then sjf", "decayed usage, then sjf", "bounded",
+                      "tenants"]
+    assert {r["beyondR"] for r in rows if r["order"] == "tenants"} == {0}
+
+
+def test_tenants_need_the_column(tmp_path):
+    folder = philly(tmp_path, "")
+    (folder / "philly" / "vc.csv").write_text("submit_s,duration_s,gpus\n1,2,3\n")
+    assert "tenant" in reproduce("tenants", "--data", folder, status=2).stderr

@@ -54,3 +54,14 @@ def test_sharing_comes_out_alike_and_near_what_was_published():
 @needs_data
 def test_openbs_fleet_takes_openbs_pods():
     play_published("openb:openb/openb_pod_list_default.csv", "--nodes", "openb:openb/openb_node_list_gpu_node.csv")
+
+
+@needs_data
+def test_tenants_of_philly_are_no_worse_off_than_alone():
+    rows = [r for r in rows_of("tenants") if not r["tenant"]]
+    for load in (0.94, 1.08):
+        by = {r["order"]: r for r in rows if (r["load"], r["sharesByLoadTo"]) == (load, 0.5)}
+        ours = by["tenants"]
+        assert (ours["worseInMean"], ours["worseInLongest"], ours["beyondR"]) == (0, 0, 0)
+        assert ours["ofSjf"] <= 1.08
+        assert ours["meanResponse"] <= 0.8 * by["DRF, then sjf"]["meanResponse"]
