@@ -227,7 +227,6 @@ static void record_end(struct sl_planner *planner, struct sl_plan_account_pod *r
                        int64_t run_us)
 {
     stop_coming(planner, record);
-    unturn(planner, record);
     hold(planner, record, false);
     for (unsigned i = 0; i < record->n; i++) {
         const struct sl_plan_need *need = &record->need[i];
@@ -245,6 +244,7 @@ static void record_end(struct sl_planner *planner, struct sl_plan_account_pod *r
             sl_share_withdraw(part->share, need->virtual);
         }
     }
+    unturn(planner, record); /* the plays may have turned it */
     free(record);
 }
 
