@@ -4,6 +4,8 @@
 #ifndef SLICED_TENANT_H
 #define SLICED_TENANT_H
 
+#include "util/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,6 +60,13 @@ struct sl_tenants {
     struct sl_tenant_units guarantee[SL_TENANT_RULES_MAX];
     struct sl_tenant_units cap[SL_TENANT_RULES_MAX];
 };
+
+/* Units of a resource on nodes whose GPUs are of the model; "": on all. */
+typedef int64_t (*sl_tenants_capacity_fn)(const void *context, const char *resource,
+                                          const char *model);
+/* -1: more is guaranteed than there is; the error names the key and both sums. */
+int sl_tenants_check(const struct sl_tenants *tenants, sl_tenants_capacity_fn capacity,
+                     const void *context, struct sl_error *err);
 
 /* Is anything shared? Otherwise all is as without tenants. */
 static inline bool sl_tenants_on(const struct sl_tenants *tenants)

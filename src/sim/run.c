@@ -167,6 +167,24 @@ static int read_policies(struct command *command, struct sl_error *err)
                : 0;
 }
 
+static int64_t units_of(const void *context, const char *resource, const char *model)
+{
+    const struct command *command = context;
+    return sl_fleet_units(&command->fleet, resource, model);
+}
+
+static int check_tenants(const struct command *command, struct sl_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < command->policies.n && rc == 0; i++) {
+        const struct sl_policy *policy = &command->policies.policy[i];
+        rc =
+            policy->tenants == NULL ? 0 : sl_tenants_check(policy->tenants, units_of, command, err);
+        rc = rc < 0 ? sl_error_wrap(err, "--policy %s", policy->name) : 0;
+    }
+    return rc;
+}
+
 /* Notes how many jobs never ran and why, by the names of docs/reasons.md, and the first of them. */
 static void note_never(const struct sl_experiment *experiment)
 {
@@ -298,7 +316,8 @@ int sl_sim_command_run(const struct sl_sim_options *options, struct sl_buf *out,
     sl_workload_init(&command->queue);
     int rc = -1;
     if (read_source(command, err) == 0 && read_policies(command, err) == 0 &&
-        read_partitioning(command, err) == 0 && read_fleet(command, err) == 0) {
+        read_partitioning(command, err) == 0 && read_fleet(command, err) == 0 &&
+        check_tenants(command, err) == 0) {
         rc = command_run(command, out, err);
     }
     sl_policies_free(&command->policies);

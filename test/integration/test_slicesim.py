@@ -381,3 +381,23 @@ def test_the_daemon_decides_by_http_as_the_simulator_does(cluster, resources, st
             node = daemon.schedule(pods[name], names)
             assert node == decided[name]["node"], name
             assert parts_held(daemon, name, node) == parts_of(decided[name]["devices"]), name
+
+
+def test_tenants_are_due_by_their_own_shares(tmp_path):
+    """a holds all four GPUs, one of which is b's: b's pod is due while it waits, and goes before a's shorter one."""
+    (tmp_path / "jobs.csv").write_text("submit,duration,count,tenant\n" + "0,3600,1,a\n" * 4 +
+                                       "10,500,1,b-1\n20,400,1,a\n")
+    config = {"apiVersion": "sliced.dev/v1alpha1", "kind": "SlicedConfiguration", "queue": {"enabled": True},
+              "tenants": {"shares": [{"tenant": "a", "weight": 3}, {"tenant": "b"}],
+                          "namespaces": [{"namespace": "a", "tenant": "a"}, {"namespace": "b-*", "tenant": "b"}]}}
+
+    call = ["run", "--trace", f"csv:{tmp_path / 'jobs.csv'}", "--gpus", "4", "--policy",
+            f"config:{tmp_path / 'sliced.yaml'}"]
+    (tmp_path / "sliced.yaml").write_text(yaml.safe_dump(config))
+    run(*call, "--audit", "--commands", tmp_path / "commands.tsv")
+    names = [line.split()[3] for line in (tmp_path / "commands.tsv").read_text().splitlines()]
+    assert names[4:] == ["b-1/job-4", "a/job-5"]
+    config["tenants"]["guarantees"] = [{"tenant": name, "resource": "nvidia.com/gpu", "units": 3} for name in "ab"]
+    (tmp_path / "sliced.yaml").write_text(yaml.safe_dump(config))
+    told = run(*call, status=2).stderr
+    assert "tenants.guarantees: 6 of nvidia.com/gpu are guaranteed in all, and the nodes have 4" in told

@@ -181,6 +181,31 @@ static int64_t units_of(const struct sl_tenant_units *units, unsigned n, const c
     return sum;
 }
 
+int sl_tenants_check(const struct sl_tenants *tenants, sl_tenants_capacity_fn capacity,
+                     const void *context, struct sl_error *err)
+{
+    for (unsigned i = 0; i < 2U * tenants->n_guarantees; i++) {
+        const struct sl_tenant_units *one = &tenants->guarantee[i / 2];
+        const char *model = i % 2 == 0 ? "" : one->model; /* of all models, too */
+        int64_t sum = 0;
+        for (unsigned k = 0; k < tenants->n_guarantees; k++) {
+            const struct sl_tenant_units *other = &tenants->guarantee[k];
+            bool same = strcmp(one->resource, other->resource) == 0 &&
+                        (model[0] == '\0' || strcmp(model, other->model) == 0);
+            sum = sl_sat_add(sum, same ? other->units : 0);
+        }
+        int64_t units = capacity(context, one->resource, model);
+        if (sum > units) {
+            return sl_error_set(err, SL_ERR_FIELD,
+                                "tenants.guarantees: %lld of %s%s%s are guaranteed in all, and the "
+                                "nodes have %lld",
+                                (long long)sum, one->resource, model[0] == '\0' ? "" : " on ",
+                                model, (long long)units);
+        }
+    }
+    return 0;
+}
+
 int64_t sl_tenancy_guaranteed(const struct sl_tenancy *tenancy, const char *resource)
 {
     const struct sl_tenants *config = &tenancy->config;

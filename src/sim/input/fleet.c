@@ -421,6 +421,20 @@ int sl_fleet_list(struct sl_fleet *fleet, const char *format_and_file, struct sl
     return sl_records_read(&records, file, err);
 }
 
+int64_t sl_fleet_units(const struct sl_fleet *fleet, const char *resource, const char *model)
+{
+    int64_t units = 0;
+    for (size_t i = 0; i < fleet->n; i++) {
+        const struct sl_node *node = fleet->node[i];
+        bool is = model[0] == '\0' || sl_str_eq(sl_str_of(node->product), sl_str_of(model));
+        for (unsigned k = 0; k < node->n_pools && is; k++) {
+            bool same = strcmp(node->pool[k].resource, resource) == 0;
+            units += same ? node->pool[k].capacity : 0;
+        }
+    }
+    return units;
+}
+
 int64_t sl_fleet_widest(const struct sl_fleet *fleet, struct sl_str resource)
 {
     int64_t widest = 0;

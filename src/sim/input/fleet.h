@@ -75,6 +75,8 @@ int sl_fleet_copy(const struct sl_fleet *from, struct sl_fleet *out, struct sl_e
 /* Sorts the nodes by name. -1: two nodes have one name. */
 int sl_fleet_finish(struct sl_fleet *fleet, struct sl_error *err);
 
+/* Units of a resource on the nodes of that GPU model; "": on all. */
+int64_t sl_fleet_units(const struct sl_fleet *fleet, const char *resource, const char *model);
 /* The most units of a resource that a node has, in use or not; 0: none has any. */
 int64_t sl_fleet_widest(const struct sl_fleet *fleet, struct sl_str resource);
 

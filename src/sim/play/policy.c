@@ -151,7 +151,6 @@ static int pair_apply(struct sl_str pair, struct sl_plan_config *plan, struct sl
 static void from_config(const struct sl_config *config, struct sl_engine_config *engine)
 {
     sl_config_engine(config, engine);
-    engine->plan.tenants = NULL; /* config does not last */
     engine->plan.preemption = false;
     engine->plan.autoscaler_pods = 0;
 }
