@@ -233,12 +233,13 @@ static int follow(struct list *list, struct sl_cli_answer *answer)
 static void list_init(struct list *list, struct sl_cli *cli)
 {
     const struct sl_cli_options *options = cli->options;
+    bool whole = cli->namespace == NULL && options->command->kind_of_all != NULL;
     *list = (struct list){.cli = cli,
-                          .kind = options->command->kind,
+                          .kind = whole ? options->command->kind_of_all : options->command->kind,
                           .as_table =
                               options->output == SL_CLI_TABLE || options->output == SL_CLI_WIDE};
     sl_cli_table_init(&list->table, options->output == SL_CLI_WIDE,
-                      options->command->namespaced && cli->namespace == NULL);
+                      options->command->namespaced && cli->namespace == NULL && !whole);
     sl_buf_init(&list->out, SL_CLI_TEXT_MAX);
     sl_buf_init(&list->line, LINE_BYTES_MAX);
     sl_arena_init(&list->arena, 8 * (size_t)LINE_BYTES_MAX);

@@ -8,7 +8,7 @@
 enum { HELP_COLUMN = 28 };
 
 enum {
-    LISTS = SL_CLI_QUEUE | SL_CLI_NODES | SL_CLI_PARTITIONS | SL_CLI_TOP,
+    LISTS = SL_CLI_QUEUE | SL_CLI_NODES | SL_CLI_PARTITIONS | SL_CLI_TOP | SL_CLI_TENANTS,
     ASKS = LISTS | SL_CLI_WHY | SL_CLI_WHEN | SL_CLI_UI, /* of sliced, and not of pods */
     ALL = ASKS | SL_CLI_RELEASE | SL_CLI_SIMULATE,
 };
@@ -18,10 +18,11 @@ enum {
 static const struct sl_option rows[] = {
     {"--namespace", "NAMESPACE", "else that of the kubeconfig's context; of ui: where sliced runs",
      AT(namespace), .kind = SL_OPTION_TEXT,
-     .commands = SL_CLI_QUEUE | SL_CLI_WHY | SL_CLI_WHEN | SL_CLI_RELEASE | SL_CLI_UI,
+     .commands =
+         SL_CLI_QUEUE | SL_CLI_WHY | SL_CLI_WHEN | SL_CLI_TENANTS | SL_CLI_RELEASE | SL_CLI_UI,
      .letter = 'n'},
-    {"--all-namespaces", NULL, "the pods of all namespaces", AT(all), .commands = SL_CLI_QUEUE,
-     .letter = 'A'},
+    {"--all-namespaces", NULL, "the pods of all namespaces; all tenants", AT(all),
+     .commands = SL_CLI_QUEUE | SL_CLI_TENANTS, .letter = 'A'},
     {"--watch", NULL, "stay, and print what changes", AT(watch), .commands = LISTS, .letter = 'w'},
     {"--output", "FORMAT", "table, wide, json or yaml", .kind = SL_OPTION_OTHER,
      .commands = LISTS | SL_CLI_WHY | SL_CLI_WHEN, .letter = 'o'},

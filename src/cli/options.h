@@ -45,6 +45,7 @@ enum {
     SL_CLI_RELEASE = 1 << 7,
     SL_CLI_COMPLETION = 1 << 8,
     SL_CLI_SIMULATE = 1 << 9,
+    SL_CLI_TENANTS = 1 << 10,
 };
 
 enum sl_cli_operand { SL_CLI_NONE, SL_CLI_OPTIONAL, SL_CLI_REQUIRED };
@@ -61,6 +62,7 @@ struct sl_cli_command {
     int (*run)(struct sl_cli *cli); /* the exit status */
     const char *kind;               /* of the group, that it lists; NULL: it lists none */
     bool namespaced;                /* kind is */
+    const char *kind_of_all;        /* that it lists of the whole cluster instead; NULL: the same */
 };
 
 /* All commands, in the order of the help. */

@@ -165,6 +165,8 @@ static const struct {
 } needs[] = {
     {"queuedpods", "queue.enabled"},
     {"startestimates", "queue.enabled"},
+    {"tenantqueues", "tenants"},
+    {"clustertenantqueues", "tenants"},
     {"partitions", "partitioning.enabled"},
     {"usages", "telemetry.url or telemetry.exporters"},
 };

@@ -53,6 +53,7 @@ TEST_THAT(lists_take_kubectls_options)
     assert_int_equal(parsed.output, SL_CLI_YAML);
     assert_taken("queue -Aw");
     assert_true(parsed.all && parsed.watch);
+    assert_taken("tenants -A -o wide");
     assert_taken("nodes --context a --kubeconfig b");
     assert_taken("top -o json --server http://127.0.0.1:1");
 }
@@ -106,11 +107,17 @@ TEST_THAT(each_command_has_its_own_options)
         const char *has;
         const char *has_not;
     } rows[] = {
-        {"queue", "--all-namespaces", "--ask"}, {"why", "--output", "--watch"},
-        {"when", "--ask", "--dry-run"},         {"nodes", "--watch", "--namespace"},
-        {"partitions", "--watch", "--file"},    {"top", "--output", "--all-namespaces"},
-        {"simulate", "--order", "--server"},    {"ui", "--open", "--output"},
-        {"release", "--dry-run", "--server"},   {"completion", "--help", "--context"},
+        {"queue", "--all-namespaces", "--ask"},
+        {"why", "--output", "--watch"},
+        {"when", "--ask", "--dry-run"},
+        {"tenants", "--all-namespaces", "--file"},
+        {"nodes", "--watch", "--namespace"},
+        {"partitions", "--watch", "--file"},
+        {"top", "--output", "--all-namespaces"},
+        {"simulate", "--order", "--server"},
+        {"ui", "--open", "--output"},
+        {"release", "--dry-run", "--server"},
+        {"completion", "--help", "--context"},
     };
     assert_int_equal(sizeof(rows) / sizeof(rows[0]), sl_cli_commands.n);
     for (unsigned i = 0; i < sl_cli_commands.n; i++) {
