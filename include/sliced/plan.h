@@ -215,7 +215,8 @@ struct sl_tenant_row {
     size_t pods_due;     /* are due: they would have started by now on its share */
     size_t pods_running; /* pods that hold units */
     size_t pods_overdue; /* are due, though no run of another tenant began before they were */
-    int64_t late_us;     /* how long the longest due one has been that; 0: none is */
+    int64_t due_us;      /* since when the longest due one is that; 0: none is */
+    int64_t late_us;     /* for how long */
     int64_t bound_us;    /* when the last of others' runs that are borrowed has ended; 0: none is */
 };
 
@@ -224,6 +225,10 @@ struct sl_tenant_row {
 void sl_planner_tenants(const struct sl_planner *planner,
                         void (*visit)(void *context, const struct sl_tenant_row *row),
                         void *context);
+
+/* Returns the tenant whose the namespace is; NULL: there are none, or the namespace has had no pod.
+ * Valid until the next call that changes the planner. */
+const char *sl_planner_tenant_of(const struct sl_planner *planner, const char *namespace);
 
 /* Says what DeviceClasses offer. */
 void sl_planner_set_dra(struct sl_planner *planner, const struct sl_dra *dra);

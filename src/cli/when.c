@@ -143,9 +143,9 @@ int sl_cli_when_text(const struct sl_value *answer, struct sl_buf *out)
     static const struct {
         const char *head;
         const char *field;
-    } rows[] = {{"Position", "position"}, {"Ahead", "ahead"}, {"State", "state"},
-                {"Reason", "reason"},     {"Node", "node"},   {"Devices", "devices"},
-                {"Message", "message"}};
+    } rows[] = {{"Position", "position"}, {"Ahead", "ahead"},        {"State", "state"},
+                {"Reason", "reason"},     {"Node", "node"},          {"Devices", "devices"},
+                {"Tenant", "tenant"},     {"Own-Start", "ownStart"}, {"Message", "message"}};
     const struct sl_value *status = sl_value_at(answer, "status");
     put_start(status, out);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -66,6 +66,8 @@ static const struct sl_route routes[] = {
      sl_api_explain, "why a pod waits, or where it is (?output=table, ?limit=)"},
     {"GET", "/api/v1/queue", FOR_OPERATOR, NULL, NULL, sl_api_queue,
      "pods that wait, in their order (?output=table, ?limit=, ?skip=, ?find=, ?namespace=, ?resource=)"},
+    {"GET", "/api/v1/tenants", FOR_OPERATOR, NULL, NULL, sl_api_tenants,
+     "tenants, and what each has of the units (?output=table)"},
     {"POST", "/api/v1/estimates", SL_CLASS_API, SL_FOR_OPERATOR, ESTIMATE_BODY, false,
      NULL, sl_workspace_hold, sl_api_estimate,
      "when a pod would start that is not there (manifest as JSON or YAML, ?output=table)"},

@@ -150,7 +150,8 @@ def all_on(helm, prometheus, monitors):
     shipped = config_of(helm.objects(VALUES["monitored by certificate"]), "sliced")["server"]
     server = {key: shipped[key] for key in ("metricsTls", "metricsClients")}
     return {"server": {**server, "metricsClientCAFile": monitors.crt},
-            "queue": {"holdSeconds": 2}, "partitioning": {"enabled": True, "batchWindow": "200ms"},
+            "queue": {"holdSeconds": 2}, "tenants": {"namespaces": [{"namespace": "*", "tenant": "all"}]},
+            "partitioning": {"enabled": True, "batchWindow": "200ms"},
             "telemetry": {"url": prometheus.url, "interval": "1s", "staleAfter": "6s", "maxGap": "4s"}}
 
 

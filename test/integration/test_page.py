@@ -14,6 +14,7 @@ from test_telemetry import measuring
 
 CLUSTER = EXAMPLES / "stories.yaml"
 QUEUE = "queue: {enabled: true, holdSeconds: 3600}\n"
+TENANTS = "tenants: {namespaces: [{namespace: team-0, tenant: zero}, {namespace: 'team-*', tenant: rest}]}\n"
 
 
 @pytest.fixture(name="browser", scope="module")
@@ -78,6 +79,26 @@ def test_the_queue_has_the_rows_of_the_api_and_a_pods_story(start, browser):
                   ".every(r => r.dataset.pod.startsWith('team-3/'))")
     found = [row for row in rows if row["namespace"] == "team-3"]
     assert f"{len(rows)} pods wait, in the order bounded; {len(found)} match." == browser.text("#counted")
+    assert browser.complaints() == []
+
+
+def test_tenants_stand_with_the_queue_where_there_are_any(start, browser):
+    daemon = start(CLUSTER, config=QUEUE)
+    trains(daemon, 30)
+    opened(browser, daemon, "queue")
+    browser.until("return document.querySelectorAll('#rows tr[data-pod]').length > 0")
+    assert browser.run("return document.querySelector('#tenants').hidden")
+    daemon = start(CLUSTER, config=QUEUE + TENANTS)
+    trains(daemon, 30)
+    opened(browser, daemon, "queue")
+    browser.until("return !document.querySelector('#tenants').hidden")
+    assert browser.text("#tenants summary").startswith("3 tenants; ")  # with those others whose pods the cluster has
+    browser.click("#tenants summary")
+    told = daemon.get("/api/v1/tenants").json["items"]
+    shown = browser.run("return [...document.querySelectorAll('#tenants tr')].slice(1).map(r => [...r.cells].slice(0, 5).map(c => c.textContent))")
+    assert [row[:2] for row in shown] == [[row["tenant"], row["resource"]] for row in told]
+    assert [float(row[2]) for row in shown] == pytest.approx([row["shareMilli"] / 1000 for row in told], abs=0.01)
+    assert [row[3] for row in shown] == [str(row["held"]) for row in told]
     assert browser.complaints() == []
 
 

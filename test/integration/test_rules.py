@@ -29,6 +29,8 @@ HEALTHY = {
     'sliced_queue_nominations_ended_total{pod="a",outcome="bound"}': "0+9.4x200",
     'sliced_queue_nominations_ended_total{pod="a",outcome="bound_elsewhere"}': "0+0.5x200",
     'sliced_queue_nominations_ended_total{pod="a",outcome="expired"}': "0+0.1x200",
+    'sliced_tenant_pods{pod="a",tenant="a",resource="nvidia.com/gpu",state="due"}': "3x200",
+    'sliced_tenant_pods{pod="a",tenant="a",resource="nvidia.com/gpu",state="overdue"}': "0x60 1x10 0x130",
     'sliced_queue_releases_total{pod="a",outcome="released"}': "0+10x200",
     'sliced_queue_releases_total{pod="a",outcome="failed"}': "1x200",
     'sliced_queue_releases_total{pod="a",outcome="refused"}': "0+0.1x200",
@@ -71,6 +73,8 @@ ALERTS = {
     "SlicedSchedulerSilent": ({'sliced_queue_scheduler_silent_seconds{pod="a"}': "0x60 15+60x140"}, 63),
     "SlicedNominationsExpire": ({
         'sliced_queue_nominations_ended_total{pod="a",outcome="expired"}': "0+2x200"}, 45),
+    "SlicedTenantOverdue": ({
+        'sliced_tenant_pods{pod="a",tenant="a",resource="nvidia.com/gpu",state="overdue"}': "0x60 1x140"}, 77),
     "SlicedPlacedElsewhere": ({
         'sliced_queue_nominations_ended_total{pod="a",outcome="bound_elsewhere"}': "0+2x200"}, 75),
     "SlicedReleasesFail": ({'sliced_queue_releases_total{pod="a",outcome="failed"}': "0+1x200"}, 20),

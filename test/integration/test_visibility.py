@@ -75,6 +75,78 @@ def test_kinds_are_there_where_what_they_show_is(start, daemon):
     assert daemon.get("/apis/visibility.sliced.dev").json["preferredVersion"]["version"] == "v1alpha1"
 
 
+# ---- tenants ----
+
+@pytest.fixture
+def shared(start):
+    """Of eight instances each of two teams has four; team-a has six, and its third pod and team-b's wait."""
+    daemon = start(EXAMPLES / "a30-mixed.yaml", config="""
+queue: {enabled: true, holdSeconds: 3600}
+tenants: {namespaces: [{namespace: "team-a*", tenant: first}, {namespace: team-b, tenant: second}]}
+""")
+    for name, namespace in ("a1", "team-a"), ("a2", "team-a2"):
+        add(daemon, name, namespace, count=3)
+    add(daemon, "a3", "team-a", count=3)
+    add(daemon, "b1", "team-b", count=4)
+    return daemon
+
+
+def test_a_namespace_shows_its_own_tenant_alone(shared):
+    def told():
+        rows = table(shared, "/namespaces/team-a/tenantqueues")
+        assert [(row["Name"], row["Tenant"], row["Resource"], row["Share"], row["Held"], row["Borrowed"], row["Waiting"])
+                for row in rows] == [("nvidia.com.mig-1g.6gb", "first", MIG, "4.00", 6, "2.00", 1)]
+        return True
+    eventually(told)
+    rows = table(shared, "/namespaces/team-b/tenantqueues")
+    assert [(row["Tenant"], row["Held"], row["Lent"], row["Waiting"], row["Due"]) for row in rows] == [
+        ("second", 0, "2.00", 1, 1)]
+    assert "first" not in shared.get(BASE + "/namespaces/team-b/tenantqueues").text
+    assert names(shared, "/namespaces/elsewhere/tenantqueues") == []
+    one = shared.get(BASE + "/namespaces/team-b/tenantqueues/nvidia.com.mig-1g.6gb").json
+    assert one["kind"] == "TenantQueue" and one["status"]["dueSince"] and one["status"]["shareMilli"] == 4000
+    everywhere = [(each["metadata"]["namespace"], each["status"]["tenant"])
+                  for each in shared.get(BASE + "/tenantqueues").json["items"]]
+    assert everywhere == [("team-a", "first"), ("team-a2", "first"), ("team-b", "second")]
+
+
+def test_operators_see_each_tenant_once(shared):
+    eventually(lambda: names(shared, "/clustertenantqueues") == [
+        "first.nvidia.com.mig-1g.6gb", "second.nvidia.com.mig-1g.6gb"])
+    assert names(shared, "/clustertenantqueues?fieldSelector=status.tenant%3Dsecond") == ["second.nvidia.com.mig-1g.6gb"]
+    assert names(shared, "/clustertenantqueues?labelSelector=a") == []
+    assert shared.get(BASE + "/namespaces/team-a/clustertenantqueues").status == 404
+    lines = shared.get("/api/v1/tenants?output=table").text.splitlines()
+    assert [line.split()[:4] for line in lines] == [
+        ["TENANT", "RESOURCE", "SHARE", "HELD"], ["first", MIG, "4.00", "6"], ["second", MIG, "4.00", "0"]]
+    assert shared.metric(f'sliced_tenant_units{{tenant="first",resource="{MIG}",kind="borrowed"}}') == 2
+
+
+def test_a_pod_tells_whose_it_is_and_whether_it_is_due(shared):
+    def told():
+        status = shared.get(BASE + "/namespaces/team-b/queuedpods/b1").json["status"]
+        assert (status["tenant"], status["due"]) == ("second", True)
+        return status["ownStart"]
+    eventually(told)
+    rows = {row["Name"]: (row["Tenant"], row["Due"]) for row in table(shared, "/namespaces/team-a/queuedpods")}
+    assert rows == {"a1": ("first", "no"), "a3": ("first", "no")}
+    assert shared.get("/api/v1/queue?output=table").text.splitlines()[0].split()[-2:] == ["TENANT", "DUE"]
+    status = estimate(shared, asking(1), namespace="team-b").json["status"]
+    assert (status["tenant"], status["due"]) == ("second", False) and status["ownStart"]
+
+
+def test_without_tenants_nothing_tells_of_them(daemon):
+    add(daemon, "one", count=8)
+    add(daemon, "two", count=8)
+    assert daemon.get(BASE + "/tenantqueues").status == 404
+    assert daemon.get("/api/v1/tenants").json["items"] == []
+    assert "There are no tenants" in daemon.get("/api/v1/tenants?output=table").text
+    assert "tenant" not in daemon.get("/api/v1/queue").text
+    assert "TENANT" not in daemon.get("/api/v1/queue?output=table").text
+
+
+# ---- the group ----
+
 def test_aggregated_discovery_says_the_same(daemon):
     accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
     reply = daemon.get("/apis", headers={"Accept": accept})
@@ -145,7 +217,7 @@ def test_what_is_written_is_described_and_what_is_described_is_written(daemon):
     add(daemon, "next", count=1)
     add(daemon, "waits")
     schemas = described(daemon)["components"]["schemas"]
-    never = {"QueuedPod": {"status.latestStart"} | {f"status.nodes.uncut{each}" for each in ("", ".why", ".nodes", ".text")},
+    never = {"QueuedPod": {"status.latestStart", "status.tenant", "status.due", "status.ownStart"} | {f"status.nodes.uncut{each}" for each in ("", ".why", ".nodes", ".text")},
              "SliceNode": {"status.problem", "status.devices.uuid"},
              "RunningPod": {"status.devices.uuid", "status.startedAt", "status.endsBy"}}
     for plural, kind in (("queuedpods", "QueuedPod"), ("runningpods", "RunningPod"),
@@ -291,7 +363,8 @@ def test_an_estimate_is_described(daemon):
     waits = estimate(daemon, asking()).json["status"]
     for status in (starts, waits):
         check_described(status, schema["status"], "status")
-    assert set(fields(schema["status"]["properties"])) == {*members(starts), *members(waits)}
+    tenants = {"tenant", "due", "ownStart"}
+    assert set(fields(schema["status"]["properties"])) == {*members(starts), *members(waits)} | tenants
     assert list(schema["spec"]["properties"]) == ["pod"] and "metadata" not in schema
 
 

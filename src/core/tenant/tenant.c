@@ -102,18 +102,27 @@ const struct sl_tenants *sl_tenancy_config(const struct sl_tenancy *tenancy)
     return &tenancy->config;
 }
 
+struct sl_tenant *sl_tenancy_find(const struct sl_tenancy *tenancy, const char *namespace)
+{
+    unsigned i = 0;
+    while (i < tenancy->config.n_spaces &&
+           !sl_str_like(sl_str_of(namespace), tenancy->config.space[i].namespace)) {
+        i++;
+    }
+    if (i < tenancy->config.n_spaces) {
+        const char *name = tenancy->config.space[i].tenant;
+        return sl_map_get(&tenancy->by_name, name, strlen(name));
+    }
+    const struct label *label = sl_map_get(&tenancy->labels, namespace, strlen(namespace));
+    return label != NULL
+               ? label->tenant
+               : sl_map_get(&tenancy->by_name, SL_TENANT_OTHERS, strlen(SL_TENANT_OTHERS));
+}
+
 struct sl_tenant *sl_tenancy_of(struct sl_tenancy *tenancy, const char *namespace)
 {
-    struct sl_tenant *tenant = NULL;
-    for (unsigned i = 0; i < tenancy->config.n_spaces && tenant == NULL; i++) {
-        if (sl_str_like(sl_str_of(namespace), tenancy->config.space[i].namespace)) {
-            tenant = tenant_get(tenancy, sl_str_of(tenancy->config.space[i].tenant));
-        }
-    }
-    if (tenant == NULL) {
-        const struct label *label = sl_map_get(&tenancy->labels, namespace, strlen(namespace));
-        tenant = label == NULL ? tenant_get(tenancy, sl_str_of(SL_TENANT_OTHERS)) : label->tenant;
-    }
+    struct sl_tenant *tenant = sl_tenancy_find(tenancy, namespace);
+    tenant = tenant != NULL ? tenant : tenant_get(tenancy, sl_str_of(SL_TENANT_OTHERS));
     return tenant != NULL ? tenant : tenancy->tenant[0];
 }
 

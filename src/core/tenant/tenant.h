@@ -23,6 +23,8 @@ const struct sl_tenants *sl_tenancy_config(const struct sl_tenancy *tenancy);
 
 /* The tenant of a namespace. Without memory, and beyond SL_TENANTS_MAX, that of the others. */
 struct sl_tenant *sl_tenancy_of(struct sl_tenancy *tenancy, const char *namespace);
+/* The same, but NULL where it would be the first of the others, and changes nothing. */
+struct sl_tenant *sl_tenancy_find(const struct sl_tenancy *tenancy, const char *namespace);
 /* The label of the Namespace names the tenant; "": it has none. 1: that makes a difference to
  * sl_tenancy_of(); -1: out of memory. */
 int sl_tenancy_label(struct sl_tenancy *tenancy, struct sl_str namespace, struct sl_str tenant);

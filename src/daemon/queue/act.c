@@ -43,6 +43,9 @@ static bool act_nominate(struct sl_queue_worker *worker, struct sl_queue_entry *
         sl_histogram_observe(&worker->times.error, off_us < 0 ? -off_us : off_us);
     }
     (void)pthread_mutex_unlock(&worker->status);
+    if (done) {
+        sl_queue_tenant_nominated(worker, entry->pod->namespace, command->due_us);
+    }
     note_deadline(entry);
     sl_queue_nominated(worker, entry, worker->now_us);
     sl_log_pod(

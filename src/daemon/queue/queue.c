@@ -137,6 +137,7 @@ void sl_queue_worker_free(struct sl_queue_worker *worker)
     sl_queue_forget_all(worker);
     sl_map_free(&worker->entries);
     free(worker->fresh);
+    free(worker->tenants);
     (void)pthread_cond_destroy(&worker->woken);
     (void)pthread_cond_destroy(&worker->settled);
     (void)pthread_mutex_destroy(&worker->listing);
@@ -200,6 +201,7 @@ struct sl_queue_reader sl_queue_worker_reader(struct sl_queue_worker *worker)
                                     .heard = note_heard,
                                     .list = sl_queue_rows,
                                     .row = sl_queue_row_of,
+                                    .tenants_of = sl_queue_tenants_of,
                                     .what_if = sl_queue_what_if,
                                     .metrics = sl_queue_write_metrics,
                                     .state = sl_queue_write_state,

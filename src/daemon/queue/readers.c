@@ -2,6 +2,8 @@
  * rare enough to leave the planning thread its time. */
 #include "daemon/queue/readers.h"
 
+#include <stdlib.h>
+
 #include "daemon/queue/clock.h"
 #include "daemon/queue/mail.h"
 #include "daemon/queue/worker.h"
@@ -43,6 +45,22 @@ static void copy_row(void *context, const struct sl_queue_row *row)
     }
 }
 
+static void copy_tenant(void *context, const struct sl_tenant_row *row)
+{
+    struct copy *copy = context;
+    if (copy->result == 0) {
+        copy->result = sl_queue_list_tenant(copy->list, row, copy->err);
+    }
+}
+
+static int compare_tenants(const void *a, const void *b)
+{
+    const struct sl_tenant_row *x = a;
+    const struct sl_tenant_row *y = b;
+    int by_tenant = strcmp(x->tenant, y->tenant);
+    return by_tenant != 0 ? by_tenant : strcmp(x->resource, y->resource);
+}
+
 /* Waits for the first plan, which no other replica could make. */
 static void await_plan(struct sl_queue_worker *worker)
 {
@@ -56,6 +74,17 @@ static int plan_ready(struct sl_queue_worker *worker, int64_t now_us, struct sl_
 {
     return worker->planner == NULL ? sl_error_set(err, SL_ERR_CONFLICT, "no plan is made here")
                                    : estimates_refresh(worker, now_us, err);
+}
+
+/* NULL is no text. */
+static void text_copy(char *out, size_t size, const char *text)
+{
+    size_t len = text == NULL ? 0 : strlen(text);
+    len = len < size ? len : size - 1;
+    if (len > 0) {
+        memcpy(out, text, len);
+    }
+    out[len] = '\0';
 }
 
 /* ---- all rows ---- */
@@ -91,9 +120,14 @@ static int make_rows(struct sl_queue_worker *worker, struct sl_error *err)
         fresh->list.now_us = now_us;
         fresh->list.total =
             sl_planner_visit(worker->planner, now_us, worker->entries.len, copy_row, &copy);
+        sl_planner_tenants(worker->planner, copy_tenant, &copy);
         result = copy.result;
     }
     (void)pthread_mutex_unlock(&worker->plan);
+    if (result == 0 && fresh->list.n_tenants > 1) {
+        qsort(fresh->list.tenant, fresh->list.n_tenants, sizeof(*fresh->list.tenant),
+              compare_tenants);
+    }
     sl_queue_shared_unref(worker->listed);
     worker->listed = result == 0 ? fresh : NULL;
     worker->listed_us = sl_clock_monotonic_us();
@@ -126,6 +160,19 @@ int sl_queue_rows(void *context, size_t max, struct sl_queue_list *out, struct s
 {
     await_plan(context);
     return sl_queue_rows_now(context, max, out, err);
+}
+
+void sl_queue_tenants_of(void *context, struct sl_queue_space *space, size_t n)
+{
+    struct sl_queue_worker *worker = context;
+    (void)pthread_mutex_lock(&worker->plan);
+    for (size_t i = 0; i < n; i++) {
+        const char *tenant = worker->planner == NULL
+                                 ? NULL
+                                 : sl_planner_tenant_of(worker->planner, space[i].namespace);
+        text_copy(space[i].tenant, sizeof(space[i].tenant), tenant);
+    }
+    (void)pthread_mutex_unlock(&worker->plan);
 }
 
 /* ---- one row ---- */
@@ -171,18 +218,9 @@ struct answer {
     char node[SL_PLAN_TEXT_MAX];
     char assignment[SL_ASSIGNMENT_TEXT_MAX];
     char why[SL_PLAN_TEXT_MAX];
+    char tenant[SL_TENANT_NAME_MAX];
 };
 _Static_assert(sizeof(struct answer) <= SL_COPY_MAX, "an answer fits into a pipe");
-
-static void text_copy(char *out, size_t size, const char *text)
-{
-    size_t len = text == NULL ? 0 : strlen(text);
-    len = len < size ? len : size - 1;
-    if (len > 0) {
-        memcpy(out, text, len);
-    }
-    out[len] = '\0';
-}
 
 /* In the copy. */
 static void answer_work(void *context, void *out)
@@ -197,6 +235,7 @@ static void answer_work(void *context, void *out)
     text_copy(answer->node, sizeof(answer->node), what_if->row.node);
     text_copy(answer->assignment, sizeof(answer->assignment), what_if->row.assignment);
     text_copy(answer->why, sizeof(answer->why), what_if->row.why);
+    text_copy(answer->tenant, sizeof(answer->tenant), what_if->row.tenant);
     what_if->row.first = NULL; /* may be gone by now, as this may: */
     what_if->row.cut_node = NULL;
 }
@@ -241,6 +280,7 @@ static int suppose_pod(struct sl_queue_worker *worker, struct sl_pod *pod,
     row->node = sl_text_or_null(answer.node);
     row->assignment = sl_text_or_null(answer.assignment);
     row->why = sl_text_or_null(answer.why);
+    row->tenant = sl_text_or_null(answer.tenant);
     out->position = answer.what_if.position;
     out->delayed = answer.what_if.delayed;
     out->list.now_us = question.now_us;

@@ -10,6 +10,7 @@ void sl_queue_status_of(void *context, struct sl_str uid, struct sl_queue_status
 int sl_queue_rows(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err);
 int sl_queue_row_of(void *context, struct sl_str uid, struct sl_queue_list *out,
                     struct sl_error *err);
+void sl_queue_tenants_of(void *context, struct sl_queue_space *space, size_t n);
 int sl_queue_what_if(void *context, struct sl_pod *pod, struct sl_queue_what_if *out,
                      struct sl_error *err);
 /* As sl_queue_rows, but does not wait for the first plan. */

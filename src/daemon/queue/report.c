@@ -110,6 +110,63 @@ void sl_queue_stats(struct sl_queue_worker *worker, struct sl_queue_stats *out)
     (void)pthread_mutex_unlock(&worker->status);
 }
 
+/* ---- tenants ---- */
+
+static struct sl_queue_tenant_count *tenant_count(struct sl_queue_tenant_counts *counts,
+                                                  const char *tenant)
+{
+    size_t i = 0;
+    while (i < counts->n && strcmp(counts->row[i].tenant, tenant) != 0) {
+        i++;
+    }
+    if (i == SL_TENANTS_MAX) {
+        return &counts->row[SL_TENANTS_MAX - 1];
+    }
+    if (i == counts->n) {
+        bool last = i == SL_TENANTS_MAX - 1;
+        (void)snprintf(counts->row[i].tenant, SL_TENANT_NAME_MAX, "%s",
+                       last ? SL_TENANT_OTHERS : tenant);
+        counts->n++;
+    }
+    return &counts->row[i];
+}
+
+void sl_queue_tenant_nominated(struct sl_queue_worker *worker, const char *namespace,
+                               int64_t due_us)
+{
+    const char *tenant = sl_planner_tenant_of(worker->planner, namespace);
+    if (tenant == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&worker->status);
+    if (worker->tenants == NULL) {
+        worker->tenants = calloc(1, sizeof(*worker->tenants));
+    }
+    if (worker->tenants != NULL) {
+        struct sl_queue_tenant_count *count = tenant_count(worker->tenants, tenant);
+        count->late += due_us > 0;
+        count->early += due_us == 0;
+    }
+    (void)pthread_mutex_unlock(&worker->status);
+}
+
+/* A copy, which the caller frees; NULL: there are none. */
+static struct sl_queue_tenant_counts *copy_counts(struct sl_queue_worker *worker)
+{
+    struct sl_queue_tenant_counts *copy = malloc(sizeof(*copy));
+    (void)pthread_mutex_lock(&worker->status);
+    bool any = copy != NULL && worker->tenants != NULL;
+    if (any) {
+        copy->n = worker->tenants->n;
+        memcpy(copy->row, worker->tenants->row, copy->n * sizeof(copy->row[0]));
+    }
+    (void)pthread_mutex_unlock(&worker->status);
+    if (!any) {
+        free(copy);
+    }
+    return any ? copy : NULL;
+}
+
 /* ---- metrics ---- */
 
 /* Waiting pods by their first resource, state and reason. */
@@ -154,6 +211,8 @@ struct moment {
     uint64_t before;   /* runs that ended before their timeout */
     int64_t oldest_us; /* age of the oldest waiting pod */
     struct tally tally;
+    struct sl_queue_list list;
+    struct sl_queue_tenant_counts *tenants; /* NULL: there are none */
 };
 
 static void write_waiting(const void *source, const char *name, struct sl_buf *out)
@@ -173,6 +232,66 @@ static void write_waiting(const void *source, const char *name, struct sl_buf *o
                           sl_hold_reason_name((enum sl_hold_reason)reason),
                           tally->row[i].count[state][reason]);
         }
+    }
+}
+
+/* word: NULL: there is no such label. */
+static void tenant_sample(struct sl_buf *out, const char *name, const struct sl_tenant_row *row,
+                          const char *label, const char *word, double value)
+{
+    sl_buf_printf(out, "%s{tenant=\"", name);
+    sl_metric_label(out, sl_str_of(row->tenant));
+    sl_buf_puts(out, "\",resource=\"");
+    sl_metric_label(out, sl_str_of(row->resource));
+    if (word != NULL) {
+        sl_buf_printf(out, "\",%s=\"%s", label, word);
+    }
+    sl_buf_printf(out, "\"} %.10g\n", value);
+}
+
+static void write_tenant_units(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct sl_queue_list *list = &((const struct moment *)source)->list;
+    for (size_t i = 0; i < list->n_tenants; i++) {
+        const struct sl_tenant_row *row = &list->tenant[i];
+        tenant_sample(out, name, row, "kind", "share", (double)row->share / 1e6);
+        tenant_sample(out, name, row, "kind", "held", (double)row->held);
+        tenant_sample(out, name, row, "kind", "borrowed", (double)row->borrowed / 1e6);
+        tenant_sample(out, name, row, "kind", "lent", (double)row->lent / 1e6);
+        tenant_sample(out, name, row, "kind", "waiting", (double)row->waiting);
+    }
+}
+
+static void write_tenant_pods(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct sl_queue_list *list = &((const struct moment *)source)->list;
+    for (size_t i = 0; i < list->n_tenants; i++) {
+        const struct sl_tenant_row *row = &list->tenant[i];
+        tenant_sample(out, name, row, "state", "waiting", (double)row->pods_waiting);
+        tenant_sample(out, name, row, "state", "due", (double)row->pods_due);
+        tenant_sample(out, name, row, "state", "running", (double)row->pods_running);
+        tenant_sample(out, name, row, "state", "overdue", (double)row->pods_overdue);
+    }
+}
+
+static void write_tenant_late(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct sl_queue_list *list = &((const struct moment *)source)->list;
+    for (size_t i = 0; i < list->n_tenants; i++) {
+        tenant_sample(out, name, &list->tenant[i], "", NULL,
+                      (double)list->tenant[i].late_us / SL_SECOND_US);
+    }
+}
+
+static void write_tenant_nominations(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct sl_queue_tenant_counts *counts = ((const struct moment *)source)->tenants;
+    for (size_t i = 0; counts != NULL && i < 2 * counts->n; i++) {
+        const struct sl_queue_tenant_count *row = &counts->row[i / 2];
+        sl_buf_printf(out, "%s{tenant=\"", name);
+        sl_metric_label(out, sl_str_of(row->tenant));
+        sl_buf_printf(out, "\",start=\"%s\"} %llu\n", i % 2 == 0 ? "early" : "late",
+                      (unsigned long long)(i % 2 == 0 ? row->early : row->late));
     }
 }
 
@@ -227,6 +346,24 @@ static const struct sl_metric rows[] = {
     {"sliced_queue_oldest_wait_seconds", SL_METRIC_GAUGE,
      "Age of the oldest waiting pod that is not refused.", NULL,
      SL_METRIC_AT(SL_METRIC_MS_OF_US, struct moment, oldest_us)},
+    {"sliced_tenant_units", SL_METRIC_GAUGE,
+     "Units of a tenant: its own share, what it holds, what of that it borrows, what others borrow "
+     "of its share (lent), and what its waiting pods ask for.",
+     "tenant, resource, kind", .write = write_tenant_units},
+    {"sliced_tenant_pods", SL_METRIC_GAUGE,
+     "Pods of a tenant: that wait; of these, that would have started by now on its own share "
+     "(due), "
+     "and that are due though each run of another tenant began later (overdue); that run.",
+     "tenant, resource, state", .write = write_tenant_pods},
+    {"sliced_tenant_late_seconds", SL_METRIC_GAUGE,
+     "For how long a waiting pod of the tenant has been due; 0: none is.", "tenant, resource",
+     .write = write_tenant_late},
+    {"sliced_tenant_nominations_total", SL_METRIC_COUNTER,
+     "Nominations of a tenant's pods: before they were due (early), or after (late).",
+     "tenant, start", .write = write_tenant_nominations},
+    {"sliced_tenant_rows_omitted", SL_METRIC_GAUGE,
+     "Tenants and resources of which nothing is told: there are more than 2,048.", NULL,
+     SL_METRIC_AT(SL_METRIC_U64, struct moment, list.tenants_omitted)},
 };
 #undef COUNT
 
@@ -270,18 +407,18 @@ static int64_t oldest_age(const struct sl_plan_stats *stats)
 void sl_queue_write_metrics(void *context, struct sl_buf *out)
 {
     struct sl_queue_worker *worker = context;
-    struct moment moment = {.oldest_us = 0};
-    struct sl_queue_list list;
+    struct moment moment = {.tenants = copy_counts(worker)};
     sl_queue_stats(worker, &moment.stats);
     moment.in_turn = moment.stats.plan.nominations - moment.stats.plan.backfills;
     moment.before = moment.stats.plan.ended - moment.stats.plan.timeouts;
     moment.oldest_us = oldest_age(&moment.stats.plan);
-    if (sl_queue_rows_now(worker, SIZE_MAX, &list, NULL) == 0) {
-        count_rows(&moment.tally, &list, false);
-        count_rows(&moment.tally, &list, true);
+    if (sl_queue_rows_now(worker, SIZE_MAX, &moment.list, NULL) == 0) {
+        count_rows(&moment.tally, &moment.list, false);
+        count_rows(&moment.tally, &moment.list, true);
     }
     sl_metric_write(&sl_queue_metrics[0], &moment, out); /* its names are the listed pods' */
-    sl_queue_list_free(&list);
+    sl_queue_list_free(&moment.list);
+    free(moment.tenants);
     sl_metric_write(&sl_queue_metrics[1], worker, out);
     if (worker->options.partitioner != NULL) {
         sl_partitioner_write_metrics(worker->options.partitioner, out);

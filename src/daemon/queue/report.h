@@ -55,6 +55,19 @@ void sl_queue_times_configure(struct sl_queue_times *times, const struct sl_conf
 void sl_queue_times_wait(struct sl_queue_times *times, const struct sl_config *config,
                          const char *namespace, int64_t us);
 
+/* Nominations of tenants since the start. Beyond SL_TENANTS_MAX the last entry counts for all. */
+struct sl_queue_tenant_counts {
+    struct sl_queue_tenant_count {
+        char tenant[SL_TENANT_NAME_MAX];
+        uint64_t early; /* before its pod was due */
+        uint64_t late;
+    } row[SL_TENANTS_MAX];
+    size_t n;
+};
+/* A pod of the namespace is nominated; due_us as in the command. With plan held. */
+void sl_queue_tenant_nominated(struct sl_queue_worker *worker, const char *namespace,
+                               int64_t due_us);
+
 /* The counts, and how it stands now. */
 struct sl_queue_stats {
     struct sl_plan_stats plan;

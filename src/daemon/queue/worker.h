@@ -43,11 +43,12 @@ struct sl_queue_worker {
     struct sl_map entries;  /* by UID; the set changes with plan held as well */
     struct sl_queue_counts counts;
     struct sl_queue_recent recent;
-    unsigned outstanding; /* nominations, after the last plan */
-    unsigned window;      /* likewise */
-    uint64_t leadership;  /* in which this replica plans; 0: none */
-    bool heard;           /* kube-scheduler has asked about any pod */
-    size_t n_fronts;      /* 0, too, where the queue takes pods of every scheduler */
+    struct sl_queue_tenant_counts *tenants; /* NULL: there have been none */
+    unsigned outstanding;                   /* nominations, after the last plan */
+    unsigned window;                        /* likewise */
+    uint64_t leadership;                    /* in which this replica plans; 0: none */
+    bool heard;                             /* kube-scheduler has asked about any pod */
+    size_t n_fronts; /* 0, too, where the queue takes pods of every scheduler */
     struct sl_plan_front front[SL_PLAN_FRONTS_MAX];
 
     pthread_mutex_t mail; /* guards what follows */

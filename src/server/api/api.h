@@ -11,6 +11,10 @@
  * not plan. */
 void sl_api_queue_failed(struct sl_request *request);
 
+/* Lists the queue's first max pods, and the tenants. -1 after sl_request_fail. The caller frees the
+ * list in any case. */
+int sl_api_queue_list(struct sl_request *request, size_t max, struct sl_queue_list *out);
+
 /* The limits of a body that is held whole. */
 struct sl_text_limits sl_api_text_limits(const struct sl_request *request);
 /* Reads the one Pod of the body that is held, a manifest as JSON or YAML; make makes it of its

@@ -20,6 +20,7 @@ void sl_api_nodes(struct sl_request *request);
 void sl_api_node(struct sl_request *request);
 void sl_api_explain(struct sl_request *request);
 void sl_api_queue(struct sl_request *request);
+void sl_api_tenants(struct sl_request *request);
 void sl_api_partitions(struct sl_request *request);
 void sl_api_usage(struct sl_request *request);
 void sl_api_history(struct sl_request *request);

@@ -93,11 +93,13 @@ static void write_table(struct sl_request *request, struct selection *selection)
 {
     struct sl_grid table;
     const struct sl_queue_row *row = selection_next(selection);
-    sl_fields_grid(&table, sl_model_queued, NULL, request->reply.max);
+    const struct sl_field *further =
+        row == NULL || row->tenant == NULL ? NULL : sl_model_queued_tenant;
+    sl_fields_grid(&table, sl_model_queued, further, request->reply.max);
     for (; row != NULL; row = selection_next(selection)) {
         struct sl_model_queued queued;
         sl_model_queued_of(row, selection->list.now_us, selection->position, &queued);
-        sl_fields_cells(&table, sl_model_queued, &queued, NULL, NULL);
+        sl_fields_cells(&table, sl_model_queued, &queued, further, &queued);
     }
     if (selection->shown == 0) {
         sl_buf_puts(&request->reply, selection->list.total == 0
@@ -131,9 +133,24 @@ void sl_api_queue_failed(struct sl_request *request)
     (void)sl_request_fail(request, 503);
 }
 
-void sl_api_queue(struct sl_request *request)
+int sl_api_queue_list(struct sl_request *request, size_t max, struct sl_queue_list *out)
 {
     const struct sl_queue_reader *queue = &request->app->queue;
+    *out = (struct sl_queue_list){.n = 0};
+    if (queue->list == NULL) {
+        (void)sl_error_set(&request->err, SL_ERR_NOTFOUND,
+                           "there is no queue here: it is off (queue.enabled)");
+        return sl_request_fail(request, 404);
+    }
+    if (queue->list(queue->context, max, out, &request->err) < 0) {
+        sl_api_queue_failed(request);
+        return -1;
+    }
+    return 0;
+}
+
+void sl_api_queue(struct sl_request *request)
+{
     int64_t limit = 0;
     int64_t skip = 0;
     bool as_table = false;
@@ -141,12 +158,6 @@ void sl_api_queue(struct sl_request *request)
         sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
         sl_request_number(request, "skip", 0, QUEUE_MAX, &skip) < 0 ||
         sl_request_output(request, &as_table) < 0) {
-        return;
-    }
-    if (queue->list == NULL) {
-        (void)sl_error_set(&request->err, SL_ERR_NOTFOUND,
-                           "there is no queue here: it is off (queue.enabled)");
-        (void)sl_request_fail(request, 404);
         return;
     }
     struct sl_str find = sl_request_query(request, "find");
@@ -157,9 +168,7 @@ void sl_api_queue(struct sl_request *request)
                                   .limit = (size_t)limit};
     bool all = selection.namespace.len > 0 || selection.resource.len > 0 || find.len > 0;
     size_t most = all ? QUEUE_MAX : selection.skip + selection.limit;
-    if (queue->list(queue->context, most, &selection.list, &request->err) < 0) {
-        sl_api_queue_failed(request);
-    } else {
+    if (sl_api_queue_list(request, most, &selection.list) == 0) {
         selection.omitted = selection.list.total - selection.list.n;
         (as_table ? write_table : write_json)(request, &selection);
     }

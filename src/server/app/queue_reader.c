@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { TEXT_PER_ROW = 4096 };
+enum { TEXT_PER_ROW = 4096, TEXT_PER_TENANT = 512 };
 
 const char *sl_queue_try_end_name(enum sl_queue_try_end end)
 {
@@ -25,7 +25,8 @@ bool sl_queue_may_go(const struct sl_queue_status *status)
 int sl_queue_list_init(struct sl_queue_list *list, size_t max, struct sl_error *err)
 {
     *list = (struct sl_queue_list){.n = 0};
-    sl_arena_init(&list->text, (max + 1) * TEXT_PER_ROW);
+    sl_arena_init(&list->text,
+                  ((max + 1) * TEXT_PER_ROW) + ((size_t)SL_QUEUE_TENANTS_MAX * TEXT_PER_TENANT));
     list->row = calloc(max > 0 ? max : 1, sizeof(*list->row));
     return list->row == NULL ? sl_error_nomem(err) : 0;
 }
@@ -44,7 +45,7 @@ int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row
 {
     struct sl_queue_row own = *row; /* its item, if there is one, is the pod's */
     if (copy_text(list, &own.node, err) < 0 || copy_text(list, &own.assignment, err) < 0 ||
-        copy_text(list, &own.why, err) < 0) {
+        copy_text(list, &own.why, err) < 0 || copy_text(list, &own.tenant, err) < 0) {
         return -1;
     }
     own.cut_node = NULL; /* of interest to who cuts alone */
@@ -70,6 +71,27 @@ int sl_queue_list_tried(struct sl_queue_list *list, const struct sl_queue_try *t
     return 0;
 }
 
+int sl_queue_list_tenant(struct sl_queue_list *list, const struct sl_tenant_row *row,
+                         struct sl_error *err)
+{
+    struct sl_tenant_row own = *row;
+    if (list->n_tenants == SL_QUEUE_TENANTS_MAX) {
+        list->tenants_omitted++;
+        return 0;
+    }
+    if (list->tenant == NULL) {
+        list->tenant = calloc(SL_QUEUE_TENANTS_MAX, sizeof(*list->tenant));
+    }
+    if (list->tenant == NULL) {
+        return sl_error_nomem(err);
+    }
+    if (copy_text(list, &own.tenant, err) < 0 || copy_text(list, &own.resource, err) < 0) {
+        return -1;
+    }
+    list->tenant[list->n_tenants++] = own;
+    return 0;
+}
+
 void sl_queue_list_free(struct sl_queue_list *list)
 {
     for (size_t i = 0; i < list->n && list->of == NULL; i++) {
@@ -78,6 +100,7 @@ void sl_queue_list_free(struct sl_queue_list *list)
     }
     if (list->of == NULL) {
         free(list->row);
+        free(list->tenant);
         sl_arena_free(&list->text);
     }
     sl_queue_shared_unref(list->of);

@@ -38,6 +38,14 @@ struct sl_queue_try {
 
 enum { SL_QUEUE_TRIES_MAX = 4 }; /* the last ones are kept */
 
+/* A namespace, and whose it is. */
+struct sl_queue_space {
+    const char *namespace;
+    char tenant[SL_TENANT_NAME_MAX]; /* "": nobody's, as far as is known */
+};
+
+enum { SL_QUEUE_TENANTS_MAX = 2048 }; /* rows of tenants that readers are told */
+
 struct sl_queue_shared;
 
 /* Rows of the queue: copies, with references to pods of their own and their text in the arena. */
@@ -48,6 +56,9 @@ struct sl_queue_list {
     int64_t now_us; /* Unix: when the rows were made; for sl_queue_text */
     struct sl_queue_try tried[SL_QUEUE_TRIES_MAX]; /* of a single row's pod, the first one first */
     unsigned n_tried;
+    struct sl_tenant_row *tenant; /* by tenant, then resource; of a list of all rows alone */
+    size_t n_tenants;
+    size_t tenants_omitted; /* beyond SL_QUEUE_TENANTS_MAX */
     struct sl_arena text;
     struct sl_queue_shared *of; /* has the rows; NULL: this list does */
 };
@@ -67,6 +78,9 @@ void sl_queue_list_share(struct sl_queue_shared *shared, size_t max, struct sl_q
 int sl_queue_list_init(struct sl_queue_list *list, size_t max, struct sl_error *err);
 int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row,
                       struct sl_error *err);
+/* Copies a tenant's row, or counts it as omitted. -1: out of memory. */
+int sl_queue_list_tenant(struct sl_queue_list *list, const struct sl_tenant_row *row,
+                         struct sl_error *err);
 /* Copies the tries of the list's one row; n is at most SL_QUEUE_TRIES_MAX. -1: out of memory. */
 int sl_queue_list_tried(struct sl_queue_list *list, const struct sl_queue_try *tried, unsigned n,
                         struct sl_error *err);
@@ -102,6 +116,8 @@ struct sl_queue_reader {
     int (*list)(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err);
     /* The same for one pod, with what was tried: n is 0 when it does not wait. */
     int (*row)(void *context, struct sl_str uid, struct sl_queue_list *out, struct sl_error *err);
+    /* Says whose the n namespaces are. May wait as list does. */
+    void (*tenants_of)(void *context, struct sl_queue_space *space, size_t n);
     /* Plans with one more pod, on a copy of the process: nothing changes. Takes about as long as a
      * plan, and waits for it; estimates.h bounds how often. -1: SL_ERR_FIELD: such a pod cannot
      * wait; SL_ERR_CONFLICT as above; SL_ERR_SYSTEM: there is no copy. The caller frees the list in

@@ -44,7 +44,8 @@ enum sl_outcome {
     LIMIT(RESERVATIONS, reservations)                                                              \
     LIMIT(OBJECTS, objects)         /* cluster.maxNodes and cluster.maxPods */                     \
     LIMIT(SERIES, metric_resources) /* resources in sliced_pool_capacity_units */                  \
-    LIMIT(ESTIMATES, estimates)     /* waiting questions, of one user and of all */
+    LIMIT(ESTIMATES, estimates)     /* waiting questions, of one user and of all */                \
+    LIMIT(TENANTS, tenants)         /* tenants and resources of which figures are told */
 
 enum sl_limit {
 #define LIMIT(limit, name) SL_LIMIT_##limit,

@@ -3,6 +3,8 @@
 #include "server/model/queue.h"
 #include "server/model/row.h"
 
+#include <stdio.h>
+
 #include "server/model/explain.h"
 #include "server/model/pod.h"
 #include "util/show.h"
@@ -119,6 +121,31 @@ static const struct sl_field nomination_fields[] = {
     SL_FIELDS_END,
 };
 
+/* ---- whose it is ---- */
+
+static const char *due_text(const void *record, char *out)
+{
+    const struct sl_model_queued *queued = record;
+    (void)snprintf(out, SL_FIELD_TEXT_MAX, "%s", queued->due ? "yes" : "no");
+    return queued->tenanted ? out : NULL;
+}
+
+static const struct sl_field tenant_fields[] = {
+    ALL("tenant", TEXT, "The tenant whose its namespace is.", OF_ROW(tenant)),
+    ALL("due", FLAG, "Does it wait, and would have started by now on its tenant's own share?",
+        QUEUED(due)),
+    ALL("ownStart", SECOND,
+        "When it would start on its tenant's own share, or would have; null: not known.",
+        OF_ROW(own_start_us)),
+    SL_FIELDS_END,
+};
+
+const struct sl_field sl_model_queued_tenant[] = {
+    CELL(TEXT, NULL, OF_ROW(tenant), COLUMN(13, "TENANT")),
+    CELL(TEXT, NULL, TEXT_BY(due_text), COLUMN(14, "DUE")),
+    SL_FIELDS_END,
+};
+
 /* ---- the row ---- */
 
 const struct sl_field sl_model_queued[] = {
@@ -139,7 +166,7 @@ const struct sl_field sl_model_queued[] = {
     CELL(TEXT, "Why its turn has not come.", QUEUED(held), COLUMN(9, "REASON"), SHOWN(6, "Reason")),
     USERS("message", TEXT, "The same in a sentence.", TEXT_BY(lasting_text)),
     SEEN(SL_SEEN_BY_OPERATORS, "text", TEXT, "The same in a sentence.", TEXT_BY(sentence_text),
-         WIDE(13, "Message")),
+         WIDE(15, "Message")),
     ALL("since", TIME, "Since when it has been in that state.", OF_ROW(since_us)),
     OPERATORS("waitedSeconds", AGE, QUEUED(waited_us), COLUMN(7, "WAITED")),
     CELL(SECONDS, "Since it was created.", QUEUED(waited_us), SHOWN(4, "Waited")),
@@ -164,6 +191,10 @@ const struct sl_field sl_model_queued[] = {
           COLUMN(12, "NODE"), SHOWN(9, "Node")),
     USERS("devices", TEXT, "What is set aside for it there.", OF_ROW(assignment),
           WIDE(11, "Devices")),
+    MEMBERS_OF(SL_SEEN_BY_ALL, tenant_fields, QUEUED(tenanted)),
+    CELL(TEXT, "The tenant whose its namespace is.", OF_ROW(tenant), WIDE(13, "Tenant")),
+    CELL(TEXT, "Does it wait, and would have started by now on its tenant's own share?",
+         TEXT_BY(due_text), WIDE(14, "Due")),
     ALL("expiries", NUMBER, "Nominations of it that were not bound in time.", OF_ROW(expiries)),
     SEEN(SL_SEEN_ALONE | SL_SEEN_BY_USERS, "remedy", TEXT,
          "What would help; null: only time, or nothing is against it.", QUEUED(remedy)),
@@ -193,6 +224,9 @@ void sl_model_queued_of(const struct sl_queue_row *row, int64_t now_us, size_t p
         .remedy = sl_hold_reason_remedy(row->reason),
         .sure = sl_estimate_name(row->estimate),
         .nominated = row->state == SL_QUEUE_NOMINATED,
+        .tenanted = row->tenant != NULL,
+        .due = row->own_start_us > 0 && row->own_start_us <= now_us &&
+               row->state != SL_QUEUE_NOMINATED,
     };
 }
 
@@ -201,6 +235,8 @@ void sl_model_queued_of(const struct sl_queue_row *row, int64_t now_us, size_t p
 #define ESTIMATE(member) SL_AT(struct sl_model_estimate, member)
 #define OF_QUEUED(member)                                                                          \
     SL_BEHIND(struct sl_model_estimate, queued.row, struct sl_queue_row, member)
+
+_Static_assert(offsetof(struct sl_model_estimate, queued) == 0, "its fields are the estimate's");
 
 const struct sl_field sl_model_estimate[] = {
     ALL("position", NUMBER, "Place in the whole queue, from 1.", ESTIMATE(queued.position),
@@ -226,6 +262,7 @@ const struct sl_field sl_model_estimate[] = {
     ALL("delayed", NUMBER,
         "Pods that wait now and would start later, or at a time no longer known.",
         ESTIMATE(delayed), COLUMN(9, "DELAYED")),
+    MEMBERS_OF(SL_SEEN_BY_ALL, tenant_fields, ESTIMATE(queued.tenanted)),
     SL_FIELDS_END,
 };
 

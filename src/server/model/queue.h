@@ -25,8 +25,12 @@ struct sl_model_queued {
     const char *remedy;
     const char *sure;
     bool nominated;
+    bool tenanted; /* it has a tenant, */
+    bool due;      /* on whose own share it would have started by now, and it waits */
 };
 extern const struct sl_field sl_model_queued[];
+/* Further columns of the debug API's table, where there are tenants. */
+extern const struct sl_field sl_model_queued_tenant[];
 void sl_model_queued_of(const struct sl_queue_row *row, int64_t now_us, size_t position,
                         struct sl_model_queued *out);
 

@@ -7,6 +7,7 @@ import { Panel } from "./panel.js";
 import { Picture } from "./picture.js";
 import { Queue } from "./queue.js";
 import { Summary } from "./summary.js";
+import { Tenants } from "./tenants.js";
 import { Times } from "./times.js";
 
 const EVERY_MS = 2000, WAITS = 200;
@@ -19,6 +20,7 @@ const openPod = (key) => panel.open("pod", key);
 const say = (text) => { byId("said").textContent = text; };
 const queue = new Queue(byId("rows"), byId("counted"), openPod, (row) =>
     say(row.namespace + "/" + row.name + ", " + row.position + " of the queue, " + row.state + ": " + row.text));
+const tenants = new Tenants(byId("tenants"));
 const times = new Times(byId("lines"), byId("ticks"), barText, (kind, key) => panel.open(kind, key), say);
 const picture = new Picture(byId("picture"), (event, hit) => tip(event, hit === null ? null : hitText(hit)), (hit) =>
     hit.slice !== null && hit.slice.users.length === 1 ? openPod(hit.slice.users[0]) : panel.open("node", hit.place.node.name),
@@ -241,6 +243,7 @@ async function lookAtState() {
 async function lookAtQueue() {
     if (view === "queue") {
         await queue.look();
+        await tenants.look();
     } else if (view === "times") {
         waits = await get("api/v1/queue?limit=" + WAITS);
         times.show([...known.values()], waits);

@@ -18,6 +18,16 @@ static bool is_queued_there(const struct sl_app *app, const struct sl_config *co
     return app->queue.list != NULL && config->queue.enabled;
 }
 
+static bool are_tenants_there(const struct sl_app *app, const struct sl_config *config)
+{
+    return is_queued_there(app, config) && sl_tenants_on(&config->tenants);
+}
+
+static bool are_spent_there(const struct sl_app *app, const struct sl_config *config)
+{
+    return are_tenants_there(app, config) && app->usage.spent != NULL;
+}
+
 static bool are_partitions_there(const struct sl_app *app, const struct sl_config *config)
 {
     return app->partitions.status != NULL && config->partitioning.enabled;
@@ -68,6 +78,22 @@ static const void *usage_of(const struct sl_vis_look *look, const struct sl_vis_
     return &out->usage;
 }
 
+static const void *tenant_of(const struct sl_vis_look *look, const struct sl_vis_row *row,
+                             union sl_vis_record *out)
+{
+    (void)look;
+    sl_model_tenant_of(row->tenant, &out->tenant);
+    return &out->tenant;
+}
+
+static const void *spent_of(const struct sl_vis_look *look, const struct sl_vis_row *row,
+                            union sl_vis_record *out)
+{
+    (void)look;
+    sl_model_spent_of(row->spent, &out->spent);
+    return &out->spent;
+}
+
 /* ---- the kinds ---- */
 
 const struct sl_vis_kind sl_vis_kinds[SL_VIS_KINDS] = {
@@ -93,6 +119,26 @@ const struct sl_vis_kind sl_vis_kinds[SL_VIS_KINDS] = {
      sl_model_usage, "What was measured of the GPU, or of the MIG instance.",
      "metadata.name, status.node", "Node, GPU and instance.",
      "Usage is a GPU or MIG instance: what it was measured to do."},
+    {"tenantqueues", "tenantqueue", "TenantQueue", "tq", true, are_tenants_there,
+     sl_vis_tenants_in_collect, tenant_of, sl_model_tenant,
+     "What the tenant whose the namespace is has of the resource.",
+     "metadata.name, metadata.namespace, status.tenant, status.resource", "The resource.",
+     "TenantQueue is a resource as the tenant whose the namespace is has it: its own share, what "
+     "it "
+     "holds, borrows and lends, and how many of its pods wait."},
+    {"clustertenantqueues", "clustertenantqueue", "ClusterTenantQueue", "ctq", false,
+     are_tenants_there, sl_vis_tenants_collect, tenant_of, sl_model_tenant,
+     "What the tenant has of the resource.", "metadata.name, status.tenant, status.resource",
+     "Tenant and resource.",
+     "ClusterTenantQueue is a tenant and a resource: its own share, what it holds, borrows and "
+     "lends, and how many of its pods wait."},
+    {"clustertenantusages", "clustertenantusage", "ClusterTenantUsage", "ctu", false,
+     are_spent_there, sl_vis_spent_collect, spent_of, sl_model_spent,
+     "What the tenant had of the resource over that time.",
+     "metadata.name, status.tenant, status.resource, status.since", "Tenant, resource and time.",
+     "ClusterTenantUsage is a tenant and a resource over the last 1d, 7d, 30d or 90d, as "
+     "Prometheus "
+     "has it: what it held, borrowed and lent, and what its pods waited for, in hours of a unit."},
 };
 
 const struct sl_vis_kind sl_vis_estimate_kind = {
@@ -154,7 +200,7 @@ const char *sl_vis_field(const struct sl_vis_kind *kind, const struct sl_vis_loo
     if (meta) {
         return sl_str_eq(rest, SL_STR("name")) ? row->name.s : row->namespace.s;
     }
-    if (!kind->namespaced) {
+    if (row->view != NULL && !kind->namespaced) {
         return row->view->node->name; /* the one field of its status to select by */
     }
     return sl_fields_text(kind->status, rest, kind->record(look, row, &record), out);

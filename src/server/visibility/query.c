@@ -219,6 +219,9 @@ static bool labels_match(const struct sl_selector *labels, const struct sl_vis_r
     if (labels->n_rules == 0) {
         return true;
     }
+    if (row->view == NULL && row->pod == NULL) {
+        return sl_selector_matches(labels, NULL, 0);
+    }
     return row->pod != NULL ? sl_selector_matches(labels, row->pod->label, row->pod->n_labels)
                             : node_matches(labels, row->view->node);
 }

@@ -53,6 +53,10 @@ TEST_THAT(lists_take_kubectls_options)
     assert_int_equal(parsed.output, SL_CLI_YAML);
     assert_taken("queue -Aw");
     assert_true(parsed.all && parsed.watch);
+    assert_taken("tenants -A -o wide");
+    assert_taken("usage --since 7d -o csv");
+    assert_refused("usage --since 8d", "1d, 7d, 30d or 90d, not \"8d\"");
+    assert_refused("tenants -o csv", "not \"csv\"");
     assert_taken("nodes --context a --kubeconfig b");
     assert_taken("top -o json --server http://127.0.0.1:1");
 }
@@ -107,7 +111,8 @@ TEST_THAT(each_command_has_its_own_options)
         const char *has_not;
     } rows[] = {
         {"queue", "--all-namespaces", "--ask"}, {"why", "--output", "--watch"},
-        {"when", "--ask", "--dry-run"},         {"nodes", "--watch", "--namespace"},
+        {"when", "--ask", "--dry-run"},         {"tenants", "--all-namespaces", "--file"},
+        {"usage", "--since", "--watch"},        {"nodes", "--watch", "--namespace"},
         {"partitions", "--watch", "--file"},    {"top", "--output", "--all-namespaces"},
         {"simulate", "--order", "--server"},    {"ui", "--open", "--output"},
         {"release", "--dry-run", "--server"},   {"completion", "--help", "--context"},

@@ -113,6 +113,7 @@ TEST_THAT(a_start_is_told_with_its_price)
             "{\"position\":3,\"ahead\":1,\"startsInSeconds\":250,\"estimatedStart\":"
             "\"2026-11-24T02:35:35Z\",\"estimateKind\":\"estimate\",\"state\":\"Held\",\"reason\":"
             "\"NoRoom\",\"node\":null,\"devices\":null,\"message\":\"held: 1 pod ahead\","
+            "\"tenant\":\"a\",\"ownStart\":\"2026-11-24T03:00:00Z\","
             "\"delayed\":2}",
             SL_CLI_DONE),
         "Start-In:   4m10s, at 2026-11-24T02:35:35Z (estimate)\n"
@@ -120,6 +121,8 @@ TEST_THAT(a_start_is_told_with_its_price)
         "Ahead:      1\n"
         "State:      Held\n"
         "Reason:     NoRoom\n"
+        "Tenant:     a\n"
+        "Own-Start:  2026-11-24T03:00:00Z\n"
         "Message:    held: 1 pod ahead\n"
         "Delays:     2 pods that wait now would start later\n");
 }

@@ -101,7 +101,9 @@ static void count_record(struct counting *counting, const struct sl_plan_account
     row->pods_waiting++;
     if (record->due_us != INT64_MAX) {
         row->pods_due++;
-        row->late_us = sl_plan_later(row->late_us, counting->planner->now_us - record->due_us);
+        row->due_us =
+            row->pods_due == 1 ? record->due_us : sl_plan_earlier(row->due_us, record->due_us);
+        row->late_us = counting->planner->now_us - row->due_us;
     }
 }
 
@@ -203,4 +205,11 @@ void sl_planner_tenants(const struct sl_planner *planner,
         }
     }
     free(counting);
+}
+
+const char *sl_planner_tenant_of(const struct sl_planner *planner, const char *namespace)
+{
+    const struct sl_tenant *tenant =
+        planner->tenancy == NULL ? NULL : sl_tenancy_find(planner->tenancy, namespace);
+    return tenant == NULL ? NULL : tenant->name;
 }

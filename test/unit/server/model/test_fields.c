@@ -4,6 +4,7 @@
 #include "server/model/node.h"
 #include "server/model/partition.h"
 #include "server/model/queue.h"
+#include "server/model/tenant.h"
 #include "server/model/usage.h"
 
 struct kind {
@@ -18,14 +19,16 @@ static const struct kind kinds[] = {
     {sl_model_pod, "ask.resource ask.count ask.kind priority timeoutSeconds", ""},
     {sl_model_queued,
      "position state reason message since ahead plannedTimeoutSeconds "
-     "estimatedStart.sure estimatedStart.at latestStart node devices expiries remedy "
+     "estimatedStart.sure estimatedStart.at latestStart node devices tenant due ownStart expiries "
+     "remedy "
      "nodes.nodes nodes.excluded nodes.fit nodes.reasons.reason nodes.reasons.nodes "
      "nodes.reasons.never nodes.reasons.nearest nodes.reasons.help "
      "nodes.reasons.remedy nodes.uncut.why nodes.uncut.nodes nodes.uncut.text",
-     "Position Ask Timeout Waited State Reason Ahead Start-In Node Sure Devices Priority Message"},
+     "Position Ask Timeout Waited State Reason Ahead Start-In Node Sure Devices Priority Tenant "
+     "Due Message"},
     {sl_model_estimate,
      "position ahead startsInSeconds estimatedStart estimateKind state reason node "
-     "devices message delayed",
+     "devices message delayed tenant due ownStart",
      ""},
     {sl_model_resident,
      "phase node assumed pickedBy devices.resource devices.device devices.uuid "
@@ -43,6 +46,15 @@ static const struct kind kinds[] = {
      "node gpu profile usedMiB busyPermille bandwidthPermille powerWatts energyJoules "
      "state sampledAt roomMiB",
      "Node GPU Used-MiB Busy Idle Watts State Bandwidth Room-MiB Joules"},
+    {sl_model_tenant,
+     "tenant resource shareMilli guaranteed cap held borrowedMilli lentMilli lentUntil "
+     "waitingUnits "
+     "podsWaiting podsDue dueSince podsRunning podsOverdue",
+     "Tenant Resource Share Held Borrowed Lent Waiting Due Late Running Overdue Guaranteed Cap"},
+    {sl_model_spent,
+     "tenant resource since shareMilliHours heldMilliHours borrowedMilliHours lentMilliHours "
+     "waitedMilliHours",
+     "Tenant Resource Since Share-Hours Held-Hours Borrowed-Hours Lent-Hours Waited-Hours"},
     {sl_model_pod_use, "", ""},
     {sl_model_space, "", ""},
 };
@@ -145,6 +157,7 @@ static void each_column_has_a_place_of_its_own_without_gaps(void **state)
             check_places(kinds[i].fields, NULL, false);
         }
     }
+    check_places(sl_model_queued, sl_model_queued_tenant, false);
     check_places(sl_model_node, sl_model_pools.sub, false);
     check_places(sl_model_partition, sl_model_cut_gpus.sub, false);
 }
