@@ -18,7 +18,13 @@ static void check(bool holds)
 
 static void check_nomination(const json_t *old, const char *identity)
 {
-    const struct sl_lease_bid bid = {"ns", "sliced", identity, 15, INT64_C(1763728689000000)};
+    const struct sl_lease_bid bid = {"ns",
+                                     "sliced",
+                                     identity,
+                                     15,
+                                     INT64_C(1763728689000000),
+                                     "sliced.dev/tenants",
+                                     {"tenants1 5\n", 11}};
     struct sl_buf out;
     char term[64];
     sl_buf_init(&out, 1 << 24);
