@@ -8,7 +8,7 @@
 #include "kube/client/client.h"
 #include "sliced/suffer.h"
 #include "telemetry/accounts.h"
-#include "telemetry/hour.h"
+#include "telemetry/own/hour.h"
 #include "telemetry/question.h"
 #include "telemetry/telemetry.h"
 #include "telemetry/units.h"
@@ -27,8 +27,8 @@ struct sl_telemetry {
     struct sl_kube_access access;
     struct sl_client *client;
     struct sl_answer *answer;
-    struct sl_hour *hour;  /* NULL: exporters are asked */
-    struct sl_past *peaks; /* lives by workload */
+    struct sl_hour *hour;     /* NULL: exporters are asked */
+    struct sl_past *peaks;    /* lives by workload */
     struct sl_suffer suffer;
     struct sl_pod_watch watch;                  /* all NULL: nobody wants to know */
     int32_t *used;                              /* telemetry.window figures, for a judgement */
