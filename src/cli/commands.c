@@ -33,6 +33,16 @@ static const struct sl_cli_command rows[] = {
      "  LATE       for how long the first of them has been due\n\n"
      "-o wide adds pods that run, guarantees and caps.",
      sl_cli_list, "tenantqueues", true, "clustertenantqueues"},
+    {SL_CLI_USAGE, "usage", NULL, SL_CLI_NONE,
+     "what tenants held, borrowed and lent over some days",
+     "Lists, for each tenant and resource, hours of a unit (of a GPU, of an instance) over the "
+     "last\n"
+     "days, as Prometheus has scraped them from sliced: those of its share, those that its pods\n"
+     "held, of these the borrowed ones, those that others borrowed of its share, and those that\n"
+     "waiting pods asked for. It takes the ClusterRole sliced-visibility-cluster, tenants and\n"
+     "telemetry.url.\n\n"
+     "  kubectl sliced usage --since 30d -o csv > usage.csv",
+     sl_cli_list, "clustertenantusages", false, NULL},
     {SL_CLI_NODES, "nodes", "NODE", SL_CLI_OPTIONAL, "nodes: what is used, set aside and free",
      "Lists nodes with GPUs: units that pods use, units set aside for pods which still wait, and\n"
      "units that can be given. It takes the ClusterRole sliced-visibility-cluster.",

@@ -7,7 +7,7 @@
 extern const struct sl_cli_commands sl_cli_commands;
 
 /* Each returns the exit status. */
-int sl_cli_list(struct sl_cli *cli); /* queue, tenants, nodes, partitions, top */
+int sl_cli_list(struct sl_cli *cli); /* queue, tenants, usage, nodes, partitions, top */
 int sl_cli_why(struct sl_cli *cli);
 int sl_cli_when(struct sl_cli *cli);
 int sl_cli_release(struct sl_cli *cli);

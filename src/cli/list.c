@@ -43,6 +43,11 @@ static struct sl_cli_call call_of(const struct list *list, bool watch)
         sl_buf_puts(&call.path, "?fieldSelector=metadata.name%3D");
         sl_url_put(&call.path, sl_str_of(name));
     }
+    if (list->cli->options->command->bit == SL_CLI_USAGE) {
+        const char *since = list->cli->options->since;
+        sl_buf_printf(&call.path, "?fieldSelector=status.since%%3D%s",
+                      since == NULL ? "30d" : since);
+    }
     return call;
 }
 
@@ -51,7 +56,8 @@ static int ask_page(struct list *list, struct sl_str next, struct sl_cli_answer 
 {
     struct sl_cli_call call = call_of(list, false);
     if (next.len > 0) {
-        sl_buf_puts(&call.path, "?continue=");
+        sl_buf_puts(&call.path,
+                    list->cli->options->command->bit == SL_CLI_USAGE ? "&continue=" : "?continue=");
         sl_url_put(&call.path, next);
     }
     return sl_cli_ask(list->cli, &call, answer);
@@ -101,7 +107,11 @@ static int print_value(struct list *list, const struct sl_value *value)
         sl_cli_complain("%s: %s", list->cli->access.server, err.message);
         return SL_CLI_REFUSED;
     }
-    sl_cli_table_write(&list->table, &list->out);
+    if (list->cli->options->output == SL_CLI_CSV) {
+        sl_grid_csv(&list->table.grid, &list->out);
+    } else {
+        sl_cli_table_write(&list->table, &list->out);
+    }
     return sl_cli_print(&list->out);
 }
 
@@ -234,10 +244,10 @@ static void list_init(struct list *list, struct sl_cli *cli)
 {
     const struct sl_cli_options *options = cli->options;
     bool whole = cli->namespace == NULL && options->command->kind_of_all != NULL;
-    *list = (struct list){.cli = cli,
-                          .kind = whole ? options->command->kind_of_all : options->command->kind,
-                          .as_table =
-                              options->output == SL_CLI_TABLE || options->output == SL_CLI_WIDE};
+    *list =
+        (struct list){.cli = cli,
+                      .kind = whole ? options->command->kind_of_all : options->command->kind,
+                      .as_table = options->output != SL_CLI_JSON && options->output != SL_CLI_YAML};
     sl_cli_table_init(&list->table, options->output == SL_CLI_WIDE,
                       options->command->namespaced && cli->namespace == NULL && !whole);
     sl_buf_init(&list->out, SL_CLI_TEXT_MAX);

@@ -8,7 +8,8 @@
 enum { HELP_COLUMN = 28 };
 
 enum {
-    LISTS = SL_CLI_QUEUE | SL_CLI_NODES | SL_CLI_PARTITIONS | SL_CLI_TOP | SL_CLI_TENANTS,
+    LISTS = SL_CLI_QUEUE | SL_CLI_NODES | SL_CLI_PARTITIONS | SL_CLI_TOP | SL_CLI_TENANTS |
+            SL_CLI_USAGE,
     ASKS = LISTS | SL_CLI_WHY | SL_CLI_WHEN | SL_CLI_UI, /* of sliced, and not of pods */
     ALL = ASKS | SL_CLI_RELEASE | SL_CLI_SIMULATE,
 };
@@ -23,8 +24,11 @@ static const struct sl_option rows[] = {
      .letter = 'n'},
     {"--all-namespaces", NULL, "the pods of all namespaces; all tenants", AT(all),
      .commands = SL_CLI_QUEUE | SL_CLI_TENANTS, .letter = 'A'},
-    {"--watch", NULL, "stay, and print what changes", AT(watch), .commands = LISTS, .letter = 'w'},
-    {"--output", "FORMAT", "table, wide, json or yaml", .kind = SL_OPTION_OTHER,
+    {"--watch", NULL, "stay, and print what changes", AT(watch),
+     .commands = LISTS & ~(unsigned)SL_CLI_USAGE, .letter = 'w'},
+    {"--since", "TIME", "over the last 1d, 7d, 30d or 90d (30d)", AT(since), .kind = SL_OPTION_ONCE,
+     .commands = SL_CLI_USAGE},
+    {"--output", "FORMAT", "table, wide, json or yaml; of usage csv, too", .kind = SL_OPTION_OTHER,
      .commands = LISTS | SL_CLI_WHY | SL_CLI_WHEN, .letter = 'o'},
     {"--file", "FILE", "the pod, as YAML or JSON; - is standard input", AT(file),
      .kind = SL_OPTION_ONCE, .commands = SL_CLI_WHEN, .letter = 'f'},
@@ -66,9 +70,11 @@ static int take_output(const char *value, struct sl_cli_options *out, struct sl_
     static const char *const names[] = {[SL_CLI_TABLE] = "table",
                                         [SL_CLI_WIDE] = "wide",
                                         [SL_CLI_JSON] = "json",
-                                        [SL_CLI_YAML] = "yaml"};
+                                        [SL_CLI_YAML] = "yaml",
+                                        [SL_CLI_CSV] = "csv"};
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(value, names[i]) == 0) {
+        bool other = i == SL_CLI_CSV && out->command->bit != SL_CLI_USAGE;
+        if (strcmp(value, names[i]) == 0 && !other) {
             out->output = (enum sl_cli_output)i;
             return 0;
         }
@@ -185,6 +191,15 @@ static int check_options(const struct sl_cli_options *line, struct sl_error *err
     if (line->all && (line->namespace != NULL || line->name != NULL)) {
         return sl_error_set(err, SL_ERR_FIELD, "--all-namespaces goes with no %s",
                             line->name != NULL ? "name" : "--namespace");
+    }
+    static const char *const times[] = {"1d", "7d", "30d", "90d"};
+    bool known = line->since == NULL;
+    for (unsigned i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        known = known || strcmp(line->since, times[i]) == 0;
+    }
+    if (!known) {
+        return sl_error_set(err, SL_ERR_FIELD, "--since takes 1d, 7d, 30d or 90d, not \"%s\"",
+                            line->since);
     }
     if (line->server != NULL && (line->kubeconfig != NULL || line->context != NULL)) {
         return sl_error_set(err, SL_ERR_FIELD, "--server asks as nobody: without --%s",

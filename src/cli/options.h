@@ -7,7 +7,7 @@
 
 enum { SL_CLI_ASKS_MAX = 16 };
 
-enum sl_cli_output { SL_CLI_TABLE, SL_CLI_WIDE, SL_CLI_JSON, SL_CLI_YAML };
+enum sl_cli_output { SL_CLI_TABLE, SL_CLI_WIDE, SL_CLI_JSON, SL_CLI_YAML, SL_CLI_CSV };
 
 struct sl_cli;
 
@@ -20,6 +20,7 @@ struct sl_cli_options {
     const char *server;
     const char *file;
     const char *timeout;
+    const char *since;                /* NULL: 30d */
     const char *order;                /* orders, separated by commas; NULL: the usual ones */
     const char *play_for;             /* NULL: until all have ended */
     const char *ask[SL_CLI_ASKS_MAX]; /* "RESOURCE=COUNT" */
@@ -46,6 +47,7 @@ enum {
     SL_CLI_COMPLETION = 1 << 8,
     SL_CLI_SIMULATE = 1 << 9,
     SL_CLI_TENANTS = 1 << 10,
+    SL_CLI_USAGE = 1 << 11,
 };
 
 enum sl_cli_operand { SL_CLI_NONE, SL_CLI_OPTIONAL, SL_CLI_REQUIRED };

@@ -167,6 +167,7 @@ static const struct {
     {"startestimates", "queue.enabled"},
     {"tenantqueues", "tenants"},
     {"clustertenantqueues", "tenants"},
+    {"clustertenantusages", "tenants and telemetry.url, a Prometheus that scrapes sliced,"},
     {"partitions", "partitioning.enabled"},
     {"usages", "telemetry.url or telemetry.exporters"},
 };
@@ -212,6 +213,8 @@ static const char *later_help(const struct sl_cli_answer *answer)
         {"no queue is kept here now", "the replica of sliced that was asked does not lead, or has "
                                       "not read the whole cluster yet: try again in some seconds"},
         {"a copy of the process", "only its operators can change that: tell them"},
+        {"Prometheus is being asked", "try again in some seconds"},
+        {"Prometheus", "what telemetry.url names does not answer: see the log of sliced"},
         {"shutting down", "another replica of sliced will lead: try again in some seconds"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

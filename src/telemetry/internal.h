@@ -9,6 +9,7 @@
 #include "sliced/suffer.h"
 #include "telemetry/accounts.h"
 #include "telemetry/own/hour.h"
+#include "telemetry/own/spent.h"
 #include "telemetry/question.h"
 #include "telemetry/telemetry.h"
 #include "telemetry/units.h"
@@ -28,6 +29,7 @@ struct sl_telemetry {
     struct sl_client *client;
     struct sl_answer *answer;
     struct sl_hour *hour;     /* NULL: exporters are asked */
+    struct sl_spents *spents; /* likewise */
     struct sl_past *peaks;    /* lives by workload */
     struct sl_suffer suffer;
     struct sl_pod_watch watch;                  /* all NULL: nobody wants to know */

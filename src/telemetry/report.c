@@ -150,13 +150,22 @@ static void read_history(void *context, struct sl_history *out)
     }
 }
 
+static int read_spent(void *context, struct sl_spent **out, size_t *n, struct sl_error *err)
+{
+    const struct sl_telemetry *telemetry = context;
+    return sl_spents_read(telemetry->spents, out, n, err);
+}
+
 struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry)
 {
-    return telemetry == NULL ? (struct sl_usage_reader){.context = NULL}
-                             : (struct sl_usage_reader){.context = telemetry,
-                                                        .status = read_status,
-                                                        .node = read_node,
-                                                        .joules = read_joules,
-                                                        .metrics = write_metrics,
-                                                        .history = read_history};
+    if (telemetry == NULL) {
+        return (struct sl_usage_reader){.context = NULL};
+    }
+    return (struct sl_usage_reader){.context = telemetry,
+                                    .status = read_status,
+                                    .node = read_node,
+                                    .joules = read_joules,
+                                    .metrics = write_metrics,
+                                    .history = read_history,
+                                    .spent = telemetry->spents == NULL ? NULL : read_spent};
 }

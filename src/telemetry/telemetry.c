@@ -99,7 +99,8 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     }
     if (config->telemetry.url[0] != '\0') {
         telemetry->hour = sl_hour_new(telemetry->client, config);
-        if (telemetry->hour == NULL) {
+        telemetry->spents = sl_spents_new(telemetry->client, config);
+        if (telemetry->hour == NULL || telemetry->spents == NULL) {
             (void)sl_error_nomem(err);
             sl_telemetry_free(telemetry);
             return NULL;
@@ -130,6 +131,7 @@ void sl_telemetry_free(struct sl_telemetry *telemetry)
     }
     sl_client_free(telemetry->client);
     sl_hour_free(telemetry->hour);
+    sl_spents_free(telemetry->spents);
     sl_store_release(telemetry->store, telemetry->snapshot);
     sl_answer_free(telemetry->answer);
     sl_telemetry_free_exporters(telemetry);

@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 import threading
+import urllib.parse
 import urllib.request
 
 import pytest
 import yaml
 
+from prometheus import Fake
 from sliced_daemon import ENVIRON, EXAMPLES, eventually, pod_of
 
 CLI = os.environ["CLI_BIN"]
@@ -231,3 +233,72 @@ def test_the_page_of_the_leader_comes_through_a_forwarded_port(daemon, tmp_path)
     path, token = ApiServer.asked
     assert path.startswith("/api/v1/namespaces/gpu/pods?") and "sliced.dev" in path
     assert token == "Bearer alice"
+
+
+# ---- tenants ----
+
+TENANTS = """queue: {enabled: true, holdSeconds: 3600}
+tenants: {namespaces: [{namespace: default, tenant: first}, {namespace: ours, tenant: second}]}
+"""
+SPENT = " or ".join(f'label_replace(sum_over_time((max by (tenant,resource,kind) (sliced_tenant_units{{}}))[{days}d:{days * 120}s]),'
+                    f'"since","{days}d","","")' for days in (1, 7, 30, 90))
+
+
+def test_tenants_are_the_namespaces_own_or_all(start):
+    made = start(EXAMPLES / "a30-mixed.yaml", config=TENANTS)
+    add(made, "runs")
+    add(made, "mine", "ours", count=4)
+    eventually(lambda: len(rows(call(made, "tenants", "-A"))) == 2)
+    first, second = rows(call(made, "tenants", "-A"))
+    assert (first["TENANT"], first["SHARE"], first["HELD"], first["BORROWED"]) == ("first", "4.00", "6", "2.00")
+    only, = rows(call(made, "tenants", "-n", "ours"))
+    assert (only["NAME"], only["TENANT"], only["LENT"], only["DUE"]) == ("nvidia.com.mig-1g.6gb", "second", "2.00", "1")
+    assert second["TENANT"] == only["TENANT"]
+    assert "first" not in call(made, "tenants", "-n", "ours", "-o", "yaml")
+    story = call(made, "why", "mine", "-n", "ours")
+    assert "Tenant:     second\n" in story and "Due:        yes\n" in story and "it would have started" in story
+    assert "Own-Start:" in call(made, "when", "-n", "ours", "--ask", f"{MIG}=1")
+    assert "it has them with tenants and telemetry.url" in call(made, "usage", status=1)
+
+
+def test_usage_of_tenants_is_prometheus_answer_to_one_question(start):
+    fake = Fake()
+    told = [{"metric": {"tenant": "first", "resource": MIG, "kind": kind, "since": since}, "value": [0, value]}
+            for since, kind, value in (("30d", "held", "4320"), ("30d", "lent", "0.5"), ("7d", "held", "6"), ("8d", "held", "1"))]
+    path = "/api/v1/query?query=" + urllib.parse.quote(SPENT, safe="")
+    fake.by_path[path] = lambda: (200, "application/json", json.dumps(
+        {"status": "success", "data": {"resultType": "vector", "result": told}}))
+    try:
+        made = start(EXAMPLES / "a30-mixed.yaml", config=TENANTS + f"telemetry: {{url: '{fake.url}'}}\n")
+        url = f"http://127.0.0.1:{made.port}"
+        assert path not in fake.paths, "nobody looks"
+
+        def usage(*args):
+            done = subprocess.run([CLI, "usage", *args, "--server", url], capture_output=True, text=True, timeout=60,
+                                  check=False, env=ENVIRON)
+            assert done.returncode in (0, 4), done.stderr
+            return done.stdout if done.returncode == 0 else None  # 4: it is being asked
+        assert eventually(lambda: usage("-o", "csv")) == (
+            "NAME,TENANT,RESOURCE,SINCE,SHARE-HOURS,HELD-HOURS,BORROWED-HOURS,LENT-HOURS,WAITED-HOURS\n"
+            f"first.nvidia.com.mig-1g.6gb.30d,first,{MIG},30d,0.00,4320.00,0.00,0.50,0.00\n")
+        assert rows(usage("--since", "7d"))[0]["HELD-HOURS"] == "1.40"
+        assert json.loads(usage("--since", "7d", "-o", "json"))["items"][0]["status"]["heldMilliHours"] == 1400
+        assert "No clustertenantusages" in call(made, "usage", "--since", "90d")
+        assert fake.paths.count(path) == 1
+    finally:
+        fake.stop()
+
+
+def test_that_question_is_one_of_prometheus(tmp_path):
+    """A tenant holds four units for three hours, of which the replica a leads two and b the last."""
+    held = 'sliced_tenant_units{instance="%s",tenant="t",resource="r",kind="held"}'
+    expected = {"1d": 91, "7d": 13, "30d": 4, "90d": 2}  # places at which the units are seen, by 2 minutes to 3 hours
+    (tmp_path / "tests.yaml").write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [{
+        "interval": "1m",
+        "input_series": [{"series": held % "a", "values": "4x120 stale"}, {"series": held % "b", "values": "_x120 4x60"}],
+        "promql_expr_test": [{"expr": SPENT, "eval_time": "180m", "exp_samples": [
+            {"labels": f'{{tenant="t",resource="r",kind="held",since="{since}"}}', "value": 4 * n}
+            for since, n in expected.items()]}]}]}), encoding="utf-8")
+    done = subprocess.run(["promtool", "test", "rules", str(tmp_path / "tests.yaml")], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

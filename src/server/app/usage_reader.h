@@ -2,8 +2,10 @@
 #ifndef SLICED_SERVER_USAGE_READER_H
 #define SLICED_SERVER_USAGE_READER_H
 
+#include "sliced/tenant.h"
 #include "sliced/usage.h"
 #include "util/buf.h"
+#include "util/error.h"
 
 struct sl_usage_status {
     bool answered;       /* the last question got an answer */
@@ -25,6 +27,18 @@ struct sl_history {
     } line[SL_HISTORY_LINES];
 };
 
+enum { SL_SPENT_KINDS = 5, SL_SPENT_ROWS_MAX = 8192, SL_SPENT_NAME_MAX = 400 };
+
+/* What a tenant had of a resource over the last days, as Prometheus has it: in hours of a unit. */
+struct sl_spent {
+    char name[SL_SPENT_NAME_MAX]; /* "TENANT.RESOURCE.SINCE", without '/' */
+    char tenant[SL_TENANT_NAME_MAX];
+    char resource[256];
+    char since[8];                /* "30d" */
+    double hours[SL_SPENT_KINDS]; /* share, held, borrowed, lent, waiting: as the labels kind of
+                                     sliced_tenant_units */
+};
+
 /* Any thread may call; no function waits for I/O. A struct of NULLs stands for a daemon that
  * measures nothing. */
 struct sl_usage_reader {
@@ -38,6 +52,10 @@ struct sl_usage_reader {
     void (*metrics)(void *context, struct sl_buf *out); /* writes further metrics */
     void (*history)(void *context,
                     struct sl_history *out); /* what is known, while it is asked for */
+    /* Copies what is known by now, in no order, into *out, which the caller frees; *n rows.
+     * -1 with *err: nothing is known yet, and is asked for (SL_ERR_LIMIT), or why (SL_ERR_SYSTEM).
+     */
+    int (*spent)(void *context, struct sl_spent **out, size_t *n, struct sl_error *err);
 };
 
 #endif

@@ -59,3 +59,30 @@ void sl_model_tenant_of(const struct sl_tenant_row *row, struct sl_model_tenant 
         .overdue = (int64_t)row->pods_overdue,
     };
 }
+
+#define SPENT(member)    SL_AT(struct sl_model_spent, member)
+#define OF_SPENT(member) SL_BEHIND(struct sl_model_spent, row, struct sl_spent, member)
+
+const struct sl_field sl_model_spent[] = {
+    USERS("tenant", TEXT, "Name of the tenant.", OF_SPENT(tenant), SHOWN(1, "Tenant")),
+    USERS("resource", TEXT, "Name of the resource.", OF_SPENT(resource), SHOWN(2, "Resource")),
+    USERS("since", TEXT, "The last 1d, 7d, 30d or 90d.", OF_SPENT(since), SHOWN(3, "Since")),
+    USERS("shareMilliHours", SHARE, "What its own share gave, in thousandths of a unit's hour.",
+          SPENT(milli[0]), SHOWN(4, "Share-Hours")),
+    USERS("heldMilliHours", SHARE, "What its pods held.", SPENT(milli[1]), SHOWN(5, "Held-Hours")),
+    USERS("borrowedMilliHours", SHARE, "Of that, beyond its share.", SPENT(milli[2]),
+          SHOWN(6, "Borrowed-Hours")),
+    USERS("lentMilliHours", SHARE, "What others borrowed of its share.", SPENT(milli[3]),
+          SHOWN(7, "Lent-Hours")),
+    USERS("waitedMilliHours", SHARE, "What its waiting pods asked for, as long as they waited.",
+          SPENT(milli[4]), SHOWN(8, "Waited-Hours")),
+    SL_FIELDS_END,
+};
+
+void sl_model_spent_of(const struct sl_spent *row, struct sl_model_spent *out)
+{
+    *out = (struct sl_model_spent){.row = row};
+    for (unsigned i = 0; i < SL_SPENT_KINDS; i++) {
+        out->milli[i] = (int64_t)(row->hours[i] * 1000 + 0.5);
+    }
+}

@@ -2,6 +2,7 @@
 #ifndef SLICED_SERVER_MODEL_TENANT_H
 #define SLICED_SERVER_MODEL_TENANT_H
 
+#include "server/app/usage_reader.h"
 #include "server/model/field.h"
 #include "sliced/plan.h"
 
@@ -20,5 +21,13 @@ struct sl_model_tenant {
 /* Names no other tenant, and no pod. */
 extern const struct sl_field sl_model_tenant[];
 void sl_model_tenant_of(const struct sl_tenant_row *row, struct sl_model_tenant *out);
+
+/* Hours of a unit, in thousandths. */
+struct sl_model_spent {
+    const struct sl_spent *row;
+    int64_t milli[SL_SPENT_KINDS];
+};
+extern const struct sl_field sl_model_spent[];
+void sl_model_spent_of(const struct sl_spent *row, struct sl_model_spent *out);
 
 #endif

@@ -77,6 +77,22 @@ static void write_one(struct sl_request *request, struct sl_vis_cache *cache,
     (void)sl_request_fail(request, 404);
 }
 
+/* Of Prometheus: it is being asked (429: a client asks again), or does not answer. */
+static void look_failed(struct sl_request *request)
+{
+    switch (request->err.code) {
+    case SL_ERR_LIMIT:
+        (void)sl_request_fail(request, 429);
+        break;
+    case SL_ERR_SYSTEM:
+        (void)sl_request_fail(request, 503);
+        break;
+    default:
+        sl_api_queue_failed(request);
+        break;
+    }
+}
+
 static void answer(struct sl_request *request, struct sl_vis_cache *cache,
                    struct sl_vis_query *query)
 {
@@ -85,7 +101,7 @@ static void answer(struct sl_request *request, struct sl_vis_cache *cache,
     }
     (void)pthread_mutex_lock(&cache->lock);
     if (sl_vis_cache_look(cache, &request->err) < 0) {
-        sl_api_queue_failed(request);
+        look_failed(request);
     } else if (query->watch) {
         (void)sl_vis_watch_begin(request, cache, query);
     } else if (query->name.len > 0) {

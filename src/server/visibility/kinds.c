@@ -23,6 +23,11 @@ static bool are_tenants_there(const struct sl_app *app, const struct sl_config *
     return is_queued_there(app, config) && sl_tenants_on(&config->tenants);
 }
 
+static bool are_spent_there(const struct sl_app *app, const struct sl_config *config)
+{
+    return are_tenants_there(app, config) && app->usage.spent != NULL;
+}
+
 static bool are_partitions_there(const struct sl_app *app, const struct sl_config *config)
 {
     return app->partitions.status != NULL && config->partitioning.enabled;
@@ -81,6 +86,14 @@ static const void *tenant_of(const struct sl_vis_look *look, const struct sl_vis
     return &out->tenant;
 }
 
+static const void *spent_of(const struct sl_vis_look *look, const struct sl_vis_row *row,
+                            union sl_vis_record *out)
+{
+    (void)look;
+    sl_model_spent_of(row->spent, &out->spent);
+    return &out->spent;
+}
+
 /* ---- the kinds ---- */
 
 const struct sl_vis_kind sl_vis_kinds[SL_VIS_KINDS] = {
@@ -119,6 +132,13 @@ const struct sl_vis_kind sl_vis_kinds[SL_VIS_KINDS] = {
      "Tenant and resource.",
      "ClusterTenantQueue is a tenant and a resource: its own share, what it holds, borrows and "
      "lends, and how many of its pods wait."},
+    {"clustertenantusages", "clustertenantusage", "ClusterTenantUsage", "ctu", false,
+     are_spent_there, sl_vis_spent_collect, spent_of, sl_model_spent,
+     "What the tenant had of the resource over that time.",
+     "metadata.name, status.tenant, status.resource, status.since", "Tenant, resource and time.",
+     "ClusterTenantUsage is a tenant and a resource over the last 1d, 7d, 30d or 90d, as "
+     "Prometheus "
+     "has it: what it held, borrowed and lent, and what its pods waited for, in hours of a unit."},
 };
 
 const struct sl_vis_kind sl_vis_estimate_kind = {

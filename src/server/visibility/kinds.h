@@ -12,7 +12,7 @@
 #define SL_VIS_GROUP   "visibility.sliced.dev"
 #define SL_VIS_VERSION "v1alpha1"
 
-enum { SL_VIS_ROWS_MAX = 100000, SL_VIS_KINDS = 7 };
+enum { SL_VIS_ROWS_MAX = 100000, SL_VIS_KINDS = 8 };
 
 struct sl_vis_object; /* what is remembered of a row from one look to the next */
 
@@ -29,6 +29,7 @@ struct sl_vis_row {
     const struct sl_resident *resident;
     const struct sl_usage_row *usage;
     const struct sl_tenant_row *tenant;
+    const struct sl_spent *spent;
     struct sl_vis_object *object;
 };
 
@@ -39,6 +40,7 @@ struct sl_vis_look {
     struct sl_queue_list queue;
     const struct sl_snapshot *snapshot; /* NULL: none */
     struct sl_arena arena;
+    struct sl_spent *spent; /* what tenants had; owned; NULL: not asked for */
     struct sl_vis_row *row; /* in the order in which they are listed */
     size_t n;
     size_t cap;
@@ -60,6 +62,7 @@ union sl_vis_record {
     struct sl_model_partition partition;
     struct sl_model_usage usage;
     struct sl_model_tenant tenant;
+    struct sl_model_spent spent;
 };
 
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): members in the order of a row
@@ -118,6 +121,7 @@ int sl_vis_nodes_collect(struct sl_vis_look *look, struct sl_error *err);
 int sl_vis_partitions_collect(struct sl_vis_look *look, struct sl_error *err);
 int sl_vis_usages_collect(struct sl_vis_look *look, struct sl_error *err);
 int sl_vis_tenants_collect(struct sl_vis_look *look, struct sl_error *err);
+int sl_vis_spent_collect(struct sl_vis_look *look, struct sl_error *err);
 int sl_vis_tenants_in_collect(struct sl_vis_look *look, struct sl_error *err);
 
 #endif

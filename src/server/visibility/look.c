@@ -20,6 +20,7 @@ void sl_vis_look_free(struct sl_vis_look *look)
     sl_queue_list_free(&look->queue);
     sl_store_release(look->app->store, look->snapshot);
     sl_arena_free(&look->arena);
+    free(look->spent);
     free(look->row);
     *look = (struct sl_vis_look){.app = look->app};
 }

@@ -59,6 +59,35 @@ int sl_vis_tenants_collect(struct sl_vis_look *look, struct sl_error *err)
     return result;
 }
 
+/* ---- what they had ---- */
+
+static int compare_spent(const void *a, const void *b)
+{
+    return strcmp(((const struct sl_spent *)a)->name, ((const struct sl_spent *)b)->name);
+}
+
+int sl_vis_spent_collect(struct sl_vis_look *look, struct sl_error *err)
+{
+    const struct sl_usage_reader *usage = &look->app->usage;
+    size_t n = 0;
+    if (usage->spent(usage->context, &look->spent, &n, err) < 0) {
+        return -1;
+    }
+    if (n == SL_SPENT_ROWS_MAX) {
+        sl_metrics_limit(&look->app->metrics, SL_LIMIT_TENANTS);
+    }
+    qsort(look->spent, n, sizeof(*look->spent), compare_spent);
+    for (size_t i = 0; i < n; i++) {
+        struct sl_vis_row *row = sl_vis_look_add(look, err);
+        if (row == NULL) {
+            return -1;
+        }
+        row->name = sl_str_of(look->spent[i].name);
+        row->spent = &look->spent[i];
+    }
+    return 0;
+}
+
 /* ---- by namespace ---- */
 
 /* The namespaces with pods, each once. */

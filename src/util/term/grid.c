@@ -113,6 +113,29 @@ void sl_grid_write(const struct sl_grid *table, struct sl_buf *out)
     }
 }
 
+static void put_value(struct sl_buf *out, const char *cell)
+{
+    bool quoted = strpbrk(cell, ",\"") != NULL;
+    sl_buf_puts(out, quoted ? "\"" : "");
+    for (; *cell != '\0'; cell++) {
+        sl_buf_puts(out, *cell == '"' ? "\"" : "");
+        sl_buf_putc(out, *cell);
+    }
+    sl_buf_puts(out, quoted ? "\"" : "");
+}
+
+void sl_grid_csv(const struct sl_grid *table, struct sl_buf *out)
+{
+    const char *cell = table->cells.data;
+    const char *end = table->cells.data + table->cells.len;
+    for (unsigned column = 0; cell < end; column = (column + 1) % table->columns) {
+        put_value(out, cell);
+        sl_buf_putc(out, column + 1 == table->columns ? '\n' : ',');
+        cell += strlen(cell) + 1;
+    }
+    out->failed = table->cells.failed != SL_BUF_OK ? table->cells.failed : out->failed;
+}
+
 void sl_grid_flush(struct sl_grid *table, struct sl_buf *out)
 {
     sl_grid_write(table, out);

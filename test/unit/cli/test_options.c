@@ -54,6 +54,9 @@ TEST_THAT(lists_take_kubectls_options)
     assert_taken("queue -Aw");
     assert_true(parsed.all && parsed.watch);
     assert_taken("tenants -A -o wide");
+    assert_taken("usage --since 7d -o csv");
+    assert_refused("usage --since 8d", "1d, 7d, 30d or 90d, not \"8d\"");
+    assert_refused("tenants -o csv", "not \"csv\"");
     assert_taken("nodes --context a --kubeconfig b");
     assert_taken("top -o json --server http://127.0.0.1:1");
 }
@@ -107,17 +110,12 @@ TEST_THAT(each_command_has_its_own_options)
         const char *has;
         const char *has_not;
     } rows[] = {
-        {"queue", "--all-namespaces", "--ask"},
-        {"why", "--output", "--watch"},
-        {"when", "--ask", "--dry-run"},
-        {"tenants", "--all-namespaces", "--file"},
-        {"nodes", "--watch", "--namespace"},
-        {"partitions", "--watch", "--file"},
-        {"top", "--output", "--all-namespaces"},
-        {"simulate", "--order", "--server"},
-        {"ui", "--open", "--output"},
-        {"release", "--dry-run", "--server"},
-        {"completion", "--help", "--context"},
+        {"queue", "--all-namespaces", "--ask"}, {"why", "--output", "--watch"},
+        {"when", "--ask", "--dry-run"},         {"tenants", "--all-namespaces", "--file"},
+        {"usage", "--since", "--watch"},        {"nodes", "--watch", "--namespace"},
+        {"partitions", "--watch", "--file"},    {"top", "--output", "--all-namespaces"},
+        {"simulate", "--order", "--server"},    {"ui", "--open", "--output"},
+        {"release", "--dry-run", "--server"},   {"completion", "--help", "--context"},
     };
     assert_int_equal(sizeof(rows) / sizeof(rows[0]), sl_cli_commands.n);
     for (unsigned i = 0; i < sl_cli_commands.n; i++) {

@@ -148,6 +148,16 @@ TEST_THAT(tenants_are_the_namespaces_own_or_all)
     assert_string_equal(g.out, "NAME   STATE\nall    x\n");
 }
 
+TEST_THAT(usage_of_tenants_is_a_table_of_values)
+{
+    put_answer(200, PATHS "/clustertenantusages?fieldSelector=status.since=90d&continue=x",
+               TABLE(ROW("b", "2.50"), ""));
+    put_answer(200, PATHS "/clustertenantusages?fieldSelector=status.since=90d",
+               TABLE(ROW("a,\\\"b", "1.00"), ",\"continue\":\"x\""));
+    assert_int_equal(run("usage --since 90d -o csv"), SL_CLI_DONE);
+    assert_string_equal(g.out, "NAME,STATE\n\"a,\"\"b\",1.00\nb,2.50\n");
+}
+
 TEST_THAT(names_cannot_leave_their_place_in_the_path)
 {
     struct sl_buf path;

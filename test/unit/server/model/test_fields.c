@@ -51,6 +51,10 @@ static const struct kind kinds[] = {
      "waitingUnits "
      "podsWaiting podsDue dueSince podsRunning podsOverdue",
      "Tenant Resource Share Held Borrowed Lent Waiting Due Late Running Overdue Guaranteed Cap"},
+    {sl_model_spent,
+     "tenant resource since shareMilliHours heldMilliHours borrowedMilliHours lentMilliHours "
+     "waitedMilliHours",
+     "Tenant Resource Since Share-Hours Held-Hours Borrowed-Hours Lent-Hours Waited-Hours"},
     {sl_model_pod_use, "", ""},
     {sl_model_space, "", ""},
 };
