@@ -8,9 +8,9 @@
 #include "kube/client/client.h"
 #include "sliced/suffer.h"
 #include "telemetry/accounts.h"
-#include "telemetry/hour.h"
+#include "telemetry/own/hour.h"
+#include "telemetry/own/spent.h"
 #include "telemetry/question.h"
-#include "telemetry/spent.h"
 #include "telemetry/telemetry.h"
 #include "telemetry/units.h"
 

@@ -184,6 +184,34 @@ def test_users_see_their_own_queue_by_plain_kubectl(cluster, users):
     assert (nodes[0]["NAME"], nodes[0]["USED"], nodes[0]["FREE"]) == ("gpu-1", "gpu=8", "0")
 
 
+def test_users_see_their_own_tenant_and_no_other(cluster, users):
+    cluster.add(gpus.whole("gpu-1"))
+    cluster.start_daemon(config={**SJF, "tenants": {"namespaces": [
+        {"namespace": "ours", "tenant": "left"}, {"namespace": "theirs", "tenant": "right"}]}})
+    cluster.put_up_visibility()
+    cluster.add(waiting("secret-1", "theirs", count=6))
+    cluster.wait_bound("secret-1")
+    cluster.add(waiting("train", "ours", count=4))
+
+    def own(user, *wanted):
+        heads = ("TENANT", "SHARE", "HELD", "BORROWED", "LENT", "WAITING", "DUE")
+
+        def there():
+            rows = cells(users[user]("get", "tenantqueues", "-n", USERS[user]))
+            assert [tuple(row[head] for head in heads) for row in rows] == [wanted], rows
+            return True
+        wait_for(f"the tenant of {user}", there)
+    own("alice", "left", "4.00", "0", "0.00", "2.00", "1", "1")
+    own("bob", "right", "4.00", "6", "2.00", "0.00", "0", "0")
+    told = users["alice"]("get", "tenantqueues,queuedpods", "-n", "ours", "-o", "yaml")
+    assert "due: true" in told and "right" not in told and "secret" not in told
+    for args in (("tenantqueues", "-n", "theirs"), ("tenantqueues", "-A"), ("clustertenantqueues",)):
+        assert "forbidden" in users["alice"]("get", *args, check=False), args
+    rows = cells(cluster.plane.kubectl("get", "clustertenantqueues"))
+    assert [(row["NAME"], row["RESOURCE"]) for row in rows] == [
+        ("left.nvidia.com.gpu", GPU), ("right.nvidia.com.gpu", GPU)]
+
+
 def test_a_watch_follows_a_pod_to_its_node(cluster, users):
     cluster.add(gpus.whole("gpu-1"))
     cluster.start_daemon(config=SJF)

@@ -1,9 +1,9 @@
 /* What Prometheus is asked about the last hour, when, and what is made of its answer. */
-#include "telemetry_rig.h"
+#include "unit/telemetry/telemetry_rig.h"
 
 #include <math.h>
 
-#include "telemetry/hour.h"
+#include "telemetry/own/hour.h"
 
 static struct sl_hour *looked_at(const char *own)
 {

@@ -1,7 +1,7 @@
 /* A question to Prometheus that never changes: it is asked while somebody looks, one at a time, and
  * no more often than is said. */
-#ifndef SLICED_TELEMETRY_STANDING_H
-#define SLICED_TELEMETRY_STANDING_H
+#ifndef SLICED_TELEMETRY_OWN_STANDING_H
+#define SLICED_TELEMETRY_OWN_STANDING_H
 
 #include "config/config.h"
 #include "kube/client/client.h"

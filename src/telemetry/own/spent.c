@@ -1,14 +1,14 @@
 /* sum_over_time((max by (tenant, resource, kind) (sliced_tenant_units))[30d:1h]): only the leader
  * tells of tenants, so that the replicas' series follow each other and are one before they are
  * summed. A span is looked at in 720 places, which bounds what the question costs. */
-#include "telemetry/spent.h"
+#include "telemetry/own/spent.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "kube/client/url.h"
-#include "telemetry/standing.h"
+#include "telemetry/own/standing.h"
 #include "util/data/map.h"
 #include "util/time.h"
 

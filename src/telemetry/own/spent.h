@@ -1,8 +1,8 @@
 /* What tenants had over the last days, as Prometheus has scraped the daemon's own figures. It is
  * asked one question that never changes, each quarter of an hour at most, and only while somebody
  * looks. */
-#ifndef SLICED_TELEMETRY_SPENT_H
-#define SLICED_TELEMETRY_SPENT_H
+#ifndef SLICED_TELEMETRY_OWN_SPENT_H
+#define SLICED_TELEMETRY_OWN_SPENT_H
 
 #include "config/config.h"
 #include "kube/client/client.h"

@@ -1,7 +1,7 @@
 /* How the daemon's own numbers went over the last hour, as Prometheus has scraped them. It is asked
  * one question that never changes, once a minute at most, and only while somebody looks. */
-#ifndef SLICED_TELEMETRY_HOUR_H
-#define SLICED_TELEMETRY_HOUR_H
+#ifndef SLICED_TELEMETRY_OWN_HOUR_H
+#define SLICED_TELEMETRY_OWN_HOUR_H
 
 #include "config/config.h"
 #include "kube/client/client.h"

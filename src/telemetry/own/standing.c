@@ -1,4 +1,4 @@
-#include "telemetry/standing.h"
+#include "telemetry/own/standing.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

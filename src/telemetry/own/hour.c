@@ -1,5 +1,5 @@
 /* label_replace(max(...),"of","waiting","","") or ...: all lines of the hour in one answer. */
-#include "telemetry/hour.h"
+#include "telemetry/own/hour.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "kube/client/url.h"
-#include "telemetry/standing.h"
+#include "telemetry/own/standing.h"
 #include "util/clock.h"
 #include "util/time.h"
 

@@ -1,8 +1,8 @@
 /* What is asked about the last hour: one expression that Prometheus can read, of one hour, only
  * while somebody looks. */
-#include "telemetry_rig.h"
+#include "unit/telemetry/telemetry_rig.h"
 
-#include "telemetry/hour.h"
+#include "telemetry/own/hour.h"
 
 #define NOTHING "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[]}}"
 
