@@ -173,5 +173,7 @@ void sl_planner_audit(const struct sl_planner *planner)
     SL_CHECK(lanes == planner->n_lanes);
     SL_CHECK(reserves == planner->n_reserves);
     audit_shared(&audit);
+    audit_list(&audit, SL_STAND_CAPPED);
     sl_plan_bounded_audit(planner);
+    sl_plan_tenants_audit(planner);
 }

@@ -244,8 +244,6 @@ void sl_machine_put(struct sl_machine *machine, struct sl_share_pod *pod, int64_
     machine->used += stay->held;
     stay->end_us = end_of(stay, now_us);
     push(&machine->running, &by_end, stay);
-    int64_t wait_us = start_us - pod->facts.item.submit_us;
-    machine->longest_us = wait_us > machine->longest_us ? wait_us : machine->longest_us;
 }
 
 /* The first in order of those who are that narrow, but for one. */
@@ -340,6 +338,8 @@ struct sl_share_pod *sl_machine_start(struct sl_machine *machine, int64_t now_us
         return NULL;
     }
     sl_machine_put(machine, next->pod, now_us, now_us);
+    int64_t wait_us = now_us - next->pod->facts.item.submit_us;
+    machine->longest_us = wait_us > machine->longest_us ? wait_us : machine->longest_us;
     return next->pod;
 }
 

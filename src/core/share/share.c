@@ -8,6 +8,8 @@ struct sl_share_user {
     struct sl_link all;
     struct sl_machine fifo;
     struct sl_machine order;
+    struct sl_share_pod *sink; /* one that has ended, which others prolong; NULL: none */
+    size_t n;                  /* pods */
     char name[];
 };
 
@@ -22,8 +24,7 @@ struct sl_share {
     int64_t next_us; /* the first end after now_us; INT64_MIN: something has changed since */
     struct sl_list pods;
     size_t n_pods;
-    size_t n_ended;            /* of them */
-    struct sl_share_pod *sink; /* one that has ended, which others prolong; NULL: none */
+    size_t n_ended; /* of them */
 };
 
 /* ---- users ---- */
@@ -91,7 +92,7 @@ static void tidy(struct sl_share *share)
     for (struct sl_share_user *user = first_user(share); user != NULL && share->config.users;
          user = next) {
         next = user_at(user->all.next);
-        if (user->fifo.n + user->order.n == 0) {
+        if (user->n == 0) {
             user_free(share, user);
         }
     }
@@ -126,7 +127,8 @@ static void pod_free(struct sl_share *share, struct sl_share_pod *pod)
         }
     }
     share->n_ended -= pod->facts.run_us >= 0;
-    share->sink = share->sink == pod ? NULL : share->sink;
+    pod->user->sink = pod->user->sink == pod ? NULL : pod->user->sink;
+    pod->user->n--;
     share->n_pods--;
     share->next_us = INT64_MIN;
     sl_list_remove(&share->pods, &pod->all);
@@ -155,7 +157,7 @@ struct sl_share_pod *sl_share_arrive(struct sl_share *share, const struct sl_sha
         return NULL;
     }
     const int64_t start_us[SL_MACHINES] = {
-        [SL_MACHINE_FIFO] = facts->user_us,
+        [SL_MACHINE_FIFO] = facts->fifo_us,
         [SL_MACHINE_ORDER] = facts->user_us,
         [SL_MACHINE_DUE] = facts->start_us,
     };
@@ -163,7 +165,9 @@ struct sl_share_pod *sl_share_arrive(struct sl_share *share, const struct sl_sha
     pod->facts.item.uid = (struct sl_str){NULL, 0};
     pod->facts.item.due_us = facts->user_us;
     pod->user = of;
+    of->n++;
     share->n_pods++;
+    share->now_us = now_us > share->now_us ? now_us : share->now_us;
     share->next_us = INT64_MIN;
     share->n_ended += facts->run_us >= 0;
     sl_list_add_last(&share->pods, &pod->all);
@@ -182,20 +186,22 @@ struct sl_share_pod *sl_share_arrive(struct sl_share *share, const struct sl_sha
 
 static bool waits_everywhere(const struct sl_share_pod *pod)
 {
-    bool waits = true;
+    bool waits = false;
+    bool runs = false;
     for (int i = 0; i < SL_MACHINES; i++) {
-        waits = waits && (pod->stay[i].pod == NULL || pod->stay[i].start_us == INT64_MAX);
+        waits = waits || pod->stay[i].pod != NULL;
+        runs = runs || (pod->stay[i].pod != NULL && pod->stay[i].start_us != INT64_MAX);
     }
-    return waits;
+    return waits && !runs;
 }
 
 /* The work of an ended pod that waits is done by another such one of its user: so ended pods do not
  * become more and more. */
 static void merge(struct sl_share *share, struct sl_share_pod *pod)
 {
-    struct sl_share_pod *sink = share->sink;
-    if (sink == NULL || sink->user != pod->user || !waits_everywhere(sink)) {
-        share->sink = pod;
+    struct sl_share_pod *sink = pod->user->sink;
+    if (sink == NULL || !waits_everywhere(sink)) {
+        pod->user->sink = pod;
         return;
     }
     double more_us =
@@ -255,8 +261,10 @@ void sl_share_free(struct sl_share *share)
         free(pod);
         pod = next;
     }
-    while (share->users.first != NULL) {
-        user_free(share, first_user(share));
+    for (struct sl_share_user *user = first_user(share); user != NULL;) {
+        struct sl_share_user *next = user_at(user->all.next);
+        user_free(share, user);
+        user = next;
     }
     sl_machine_free(&share->due);
     free(share);
@@ -365,9 +373,12 @@ static void tell(const struct telling *telling, struct sl_share_pod *pod, int64_
 static void start_of_user(const struct telling *telling, struct sl_share_user *user, int64_t now_us)
 {
     struct sl_share *share = telling->share;
-    while (sl_machine_start(&user->fifo, now_us) != NULL) {
+    struct sl_share_pod *pod = NULL;
+    for (pod = sl_machine_start(&user->fifo, now_us); pod != NULL;
+         pod = sl_machine_start(&user->fifo, now_us)) {
+        pod->facts.fifo_us = now_us;
     }
-    for (struct sl_share_pod *pod = sl_machine_start(&user->order, now_us); pod != NULL;
+    for (pod = sl_machine_start(&user->order, now_us); pod != NULL;
          pod = sl_machine_start(&user->order, now_us)) {
         pod->facts.user_us = now_us;
         pod->facts.item.due_us = now_us;

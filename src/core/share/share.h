@@ -42,6 +42,7 @@ struct sl_share_facts {
     struct sl_order_item item; /* its uid is not read: number tells equal ones apart */
     uint64_t number;
     int64_t units;    /* > 0 */
+    int64_t fifo_us;  /* its start under FIFO; INT64_MAX: it waits there */
     int64_t user_us;  /* its start on its user's part; INT64_MAX: it waits there */
     int64_t start_us; /* its start on the share; without users the same */
     int64_t run_us;   /* how long it ran in reality; -1: it has not ended */
@@ -73,7 +74,7 @@ void sl_share_withdraw(struct sl_share *share, struct sl_share_pod *pod);
 /* Plays up to now_us, and tells of starts of pods that have an owner. */
 void sl_share_play(struct sl_share *share, int64_t now_us, sl_share_start_fn started,
                    void *context);
-/* Up to when it was played; INT64_MIN: never. */
+/* Up to when it has been played, or told of pods. */
 int64_t sl_share_now(const struct sl_share *share);
 /* When a play may start a pod though nothing is told; INT64_MAX: never. */
 int64_t sl_share_next(const struct sl_share *share);

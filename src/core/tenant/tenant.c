@@ -33,11 +33,24 @@ static const struct sl_tenant_share *share_of(const struct sl_tenancy *tenancy, 
     return &usual_share;
 }
 
+static struct sl_tenant *tenant_find(const struct sl_tenancy *tenancy, struct sl_str name)
+{
+    return sl_map_get(&tenancy->by_name, name.s, name.len);
+}
+
+/* Can there be one more tenant, of that name, beside the others? */
+static bool has_place(const struct sl_tenancy *tenancy, struct sl_str name)
+{
+    struct sl_str others = sl_str_of(SL_TENANT_OTHERS);
+    bool kept = tenant_find(tenancy, others) == NULL && !sl_str_eq(name, others);
+    return tenancy->n + kept < SL_TENANTS_MAX && name.len < SL_TENANT_NAME_MAX;
+}
+
 /* NULL: out of memory, or there are too many. */
 static struct sl_tenant *tenant_get(struct sl_tenancy *tenancy, struct sl_str name)
 {
-    struct sl_tenant *tenant = sl_map_get(&tenancy->by_name, name.s, name.len);
-    if (tenant != NULL || tenancy->n == SL_TENANTS_MAX || name.len >= SL_TENANT_NAME_MAX) {
+    struct sl_tenant *tenant = tenant_find(tenancy, name);
+    if (tenant != NULL || !has_place(tenancy, name)) {
         return tenant;
     }
     tenant = calloc(1, sizeof(*tenant));
@@ -130,6 +143,9 @@ int sl_tenancy_label(struct sl_tenancy *tenancy, struct sl_str namespace, struct
 {
     struct label *label = sl_map_get(&tenancy->labels, namespace.s, namespace.len);
     struct sl_tenant *is = tenant.len == 0 ? NULL : tenant_get(tenancy, tenant);
+    if (is == NULL && tenant.len > 0 && has_place(tenancy, tenant)) {
+        return -1;
+    }
     if (is == (label == NULL ? NULL : label->tenant)) {
         return 0;
     }

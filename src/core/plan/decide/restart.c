@@ -26,9 +26,7 @@ int sl_plan_restart(struct sl_planner *planner, const struct sl_plan_config *con
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         sl_plan_empty(planner, lane, true);
     }
-    while (sl_plan_pod_first(planner, SL_STAND_CAPPED) != NULL) {
-        sl_plan_take_out(planner, sl_plan_pod_first(planner, SL_STAND_CAPPED));
-    }
+    sl_plan_count_capped(planner, false);
     bool other = config->order.kind != planner->config.order.kind || before != NULL ||
                  sl_tenants_on(config->tenants) ||
                  memcmp(&config->promise, &planner->config.promise, sizeof(config->promise)) != 0;
@@ -40,6 +38,7 @@ int sl_plan_restart(struct sl_planner *planner, const struct sl_plan_config *con
         sl_plan_set_config(planner, config);
     }
     sl_plan_spaces_renew(planner);
+    sl_plan_count_capped(planner, true);
     (void)sl_plan_record_load(planner, (struct sl_str){record, len}, 0, NULL);
     free(record);
     sl_plan_touch(planner, SL_PLAN_RUN);
@@ -50,8 +49,8 @@ int sl_plan_restart(struct sl_planner *planner, const struct sl_plan_config *con
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
         pod->item = sl_plan_item_of(planner, pod->pod, pod->opened_us);
-        sl_plan_settle(planner, pod);
     }
+    sl_plan_settle_all(planner);
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         bool goes_on = planner->config.preemption && lane->preemptor != NULL &&
                        sl_plan_is_queued(lane->preemptor);

@@ -26,6 +26,7 @@ struct sl_plan_account {
     size_t n_coming;
     size_t n_aside;      /* pods that lack something other than units */
     uint64_t aside_room; /* seq.room when they last came back */
+    bool fresh;          /* of tenants: pods that run are to be counted, also where none waits */
 };
 
 struct sl_plan_order {

@@ -198,11 +198,30 @@ void sl_plan_uncap(struct sl_planner *planner)
     }
 }
 
+void sl_plan_count_capped(struct sl_planner *planner, bool counts)
+{
+    for (const struct sl_plan_pod *pod = sl_plan_pod_first(planner, SL_STAND_CAPPED); pod != NULL;
+         pod = sl_plan_pod_next(pod)) {
+        if (pod->space->tenant != NULL) {
+            pod->space->tenant->capped += counts ? 1 : SIZE_MAX;
+        }
+    }
+}
+
+/* Pods that a cap holds come last, and in their order, so that they take nobody's place. */
 void sl_plan_settle_all(struct sl_planner *planner)
 {
     size_t at = 0;
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
+        if (pod->stand != SL_STAND_CAPPED) {
+            sl_plan_settle(planner, pod);
+        }
+    }
+    struct sl_plan_pod *next = NULL;
+    for (struct sl_plan_pod *pod = sl_plan_pod_first(planner, SL_STAND_CAPPED); pod != NULL;
+         pod = next) {
+        next = sl_plan_pod_next(pod);
         sl_plan_settle(planner, pod);
     }
 }

@@ -208,6 +208,8 @@ struct sl_queue_over sl_plan_over_headroom(const struct sl_planner *planner,
  * called when any of that has changed. Never fails. */
 void sl_plan_settle(struct sl_planner *planner, struct sl_plan_pod *pod);
 void sl_plan_settle_all(struct sl_planner *planner);
+/* Their tenants, who change, count the pods that caps hold. */
+void sl_plan_count_capped(struct sl_planner *planner, bool counts);
 /* The first of the pods that are nominated (by time), rest or are refused; NULL: none. */
 struct sl_plan_pod *sl_plan_pod_first(const struct sl_planner *planner, enum sl_plan_stand stand);
 /* Queues pods that their tenants' caps held, as far as there are fewer others now. */

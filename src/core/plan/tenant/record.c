@@ -4,8 +4,8 @@
  *
  *     tenants1 SECONDS
  *     s TENANT RESOURCE LONGEST
- *     e SHARE USER UNITS PRIORITY TIMEOUT SUBMITTED USER-START START RUN
- *     p NUMBER USER-START START
+ *     e SHARE USER UNITS PRIORITY TIMEOUT SUBMITTED FIFO-START USER-START START RUN
+ *     p NUMBER FIFO-START USER-START START
  *
  * Where there is no room for all, the last lines are missing. Pods that wait stand first: what
  * they lose is their turn. What cannot be read is passed over. save.c writes it. */
@@ -13,11 +13,12 @@
 
 #include <stdlib.h>
 
-enum { WORDS_MAX = 10 };
+enum { WORDS_MAX = 11 };
 
 /* A line "p". */
 struct known {
     uint64_t number;
+    int64_t fifo_us;
     int64_t user_us;
     int64_t start_us;
 };
@@ -26,7 +27,7 @@ struct sl_plan_record {
     int64_t at_us;
     struct sl_map pods; /* number -> struct known */
     struct known *known;
-    char *text; /* the lines s and e */
+    char *text; /* the lines */
     size_t len;
 };
 
@@ -78,11 +79,12 @@ static void learn_pods(struct sl_plan_record *record, struct sl_str text)
     size_t n = 0;
     while (text.s != NULL) {
         const struct words words = words_of(sl_str_cut(&text, '\n'));
-        if (words.n == 4 && sl_str_eq(words.at[0], SL_STR("p"))) {
+        if (words.n == 5 && sl_str_eq(words.at[0], SL_STR("p"))) {
             struct known *known = &record->known[n];
             *known = (struct known){.number = hex_of(words.at[1]),
-                                    .user_us = time_at(record, &words, 2),
-                                    .start_us = time_at(record, &words, 3)};
+                                    .fifo_us = time_at(record, &words, 2),
+                                    .user_us = time_at(record, &words, 3),
+                                    .start_us = time_at(record, &words, 4)};
             n += sl_map_put(&record->pods, (const char *)&known->number, sizeof(known->number),
                             known, NULL) == 0;
         }
@@ -94,17 +96,10 @@ int sl_plan_record_load(struct sl_planner *planner, struct sl_str text, int64_t 
 {
     struct sl_str rest = text;
     const struct words head = words_of(sl_str_cut(&rest, '\n'));
-    bool reads = head.n == 2 && sl_str_eq(head.at[0], SL_STR("tenants1"));
     size_t lines = 1;
-    if (reads && rest.len == 0 && planner->record != NULL) { /* no share has read the old one yet */
-        struct sl_plan_record *old = planner->record;
-        old->at_us = sl_plan_earlier(old->at_us + by_us, planner->now_us);
-        sl_map_free(&old->pods);
-        learn_pods(old, (struct sl_str){old->text, old->len});
-        return 0;
-    }
+    planner->account.fresh = true;
     sl_plan_record_free(planner);
-    if (!reads) {
+    if (head.n != 2 || !sl_str_eq(head.at[0], SL_STR("tenants1"))) {
         return 0;
     }
     for (size_t i = 0; i < text.len; i++) {
@@ -134,6 +129,14 @@ int sl_planner_tenants_load(struct sl_planner *planner, struct sl_str text, int6
     return sl_plan_record_load(planner, text, 0, err);
 }
 
+int64_t sl_plan_record_of(const struct sl_planner *planner, struct sl_str *lines)
+{
+    const struct sl_plan_record *record = planner->record;
+    *lines =
+        (struct sl_str){record == NULL ? NULL : record->text, record == NULL ? 0 : record->len};
+    return record == NULL ? planner->now_us : record->at_us;
+}
+
 void sl_plan_record_free(struct sl_planner *planner)
 {
     struct sl_plan_record *record = planner->record;
@@ -156,9 +159,10 @@ static void restore(struct sl_planner *planner, const struct words *words, struc
                  .submit_us = time_at(record, words, 6)},
         .number = UINT64_MAX,
         .units = number_at(words, 3),
-        .user_us = time_at(record, words, 7),
-        .start_us = time_at(record, words, 8),
-        .run_us = seconds_at(words, 9),
+        .fifo_us = time_at(record, words, 7),
+        .user_us = time_at(record, words, 8),
+        .start_us = time_at(record, words, 9),
+        .run_us = seconds_at(words, 10),
     };
     if (facts.units > 0 && facts.units <= SL_UNITS_MAX && facts.run_us >= 0) {
         struct sl_str user = sl_str_eq(words->at[2], SL_STR("-")) ? SL_STR("") : words->at[2];
@@ -169,15 +173,16 @@ static void restore(struct sl_planner *planner, const struct words *words, struc
 void sl_plan_record_share(struct sl_planner *planner, const char *resource, const char *tenant,
                           struct sl_share *share)
 {
-    struct sl_plan_record *record = planner->record;
-    struct sl_str text = {record == NULL ? NULL : record->text, record == NULL ? 0 : record->len};
+    struct sl_str text;
+    (void)sl_plan_record_of(planner, &text);
     int64_t share_at = -1;
     int64_t n = 0;
     while (text.s != NULL) {
-        const struct words words = words_of(sl_str_cut(&text, '\n'));
-        char kind = words.n == 0 || words.at[0].len == 0 ? '\0' : words.at[0].s[0];
-        if (kind == 's' && words.n == 4) {
-            if (sl_str_eq(words.at[1], sl_str_of(tenant)) &&
+        const struct sl_str line = sl_str_cut(&text, '\n');
+        char kind = line.len == 0 ? '\0' : line.s[0];
+        const struct words words = kind == 'p' ? (struct words){.n = 0} : words_of(line);
+        if (kind == 's') {
+            if (words.n == 4 && sl_str_eq(words.at[1], sl_str_of(tenant)) &&
                 sl_str_eq(words.at[2], sl_str_of(resource))) {
                 share_at = n;
                 sl_share_set_longest(share, seconds_at(&words, 3));
@@ -197,6 +202,7 @@ void sl_plan_record_pod(const struct sl_planner *planner, uint64_t number,
             ? NULL
             : sl_map_get(&planner->record->pods, (const char *)&number, sizeof(number));
     if (known != NULL) {
+        facts->fifo_us = known->fifo_us;
         facts->user_us = known->user_us;
         facts->start_us = known->start_us;
     }

@@ -7,15 +7,17 @@ struct writing {
     size_t max;
     int64_t now_us;
     size_t share; /* number of the present one */
-    bool waits;   /* which pods are written now */
+    bool turns;   /* pods that have a turn to lose are written now */
 };
 
-/* Drops a line that is beyond the room. */
+/* Drops a line that is empty or beyond the room, and then all that follow: "e" counts lines "s". */
 static void end_line(struct writing *writing, size_t before)
 {
+    bool empty = writing->out.len == before;
     sl_buf_putc(&writing->out, '\n');
-    if (writing->out.len > writing->max) {
+    if (empty || writing->out.len > writing->max) {
         writing->out.len = before;
+        writing->max = empty ? writing->max : before;
     }
 }
 
@@ -57,6 +59,7 @@ static void put_ended(void *context, const struct sl_share_facts *facts, const c
     put_number(writing, facts->item.priority);
     put_number(writing, facts->item.timeout_us / SL_SECOND_US);
     put_ago(writing, facts->item.submit_us);
+    put_ago(writing, facts->fifo_us);
     put_ago(writing, facts->user_us);
     put_ago(writing, facts->start_us);
     put_number(writing, facts->run_us / SL_SECOND_US);
@@ -77,8 +80,10 @@ static void put_pod(void *context, uint64_t number, bool waits, const struct sl_
 {
     struct writing *writing = context;
     size_t before = writing->out.len;
-    if (waits == writing->waits && (facts->user_us != INT64_MAX || !waits)) {
+    bool turn = waits && (facts->user_us != INT64_MAX || facts->start_us != INT64_MAX);
+    if (turn == writing->turns && (!waits || turn || facts->fifo_us != INT64_MAX)) {
         sl_buf_printf(&writing->out, "p %llx", (unsigned long long)number);
+        put_ago(writing, facts->fifo_us);
         put_ago(writing, facts->user_us);
         put_ago(writing, facts->start_us);
         end_line(writing, before);
@@ -87,17 +92,26 @@ static void put_pod(void *context, uint64_t number, bool waits, const struct sl_
 
 char *sl_planner_tenants_save(const struct sl_planner *planner, size_t max, size_t *len)
 {
-    struct writing writing = {.max = max, .now_us = planner->now_us, .waits = true};
+    struct writing writing = {.max = max, .now_us = planner->now_us, .turns = true};
+    struct sl_str before = {NULL, 0};
+    int64_t at_us = planner->account.fresh ? sl_plan_record_of(planner, &before) : planner->now_us;
     *len = 0;
     if (planner->tenancy == NULL) {
         return NULL;
     }
     sl_buf_init(&writing.out, max + 1024);
-    sl_buf_printf(&writing.out, "tenants1 %lld\n", (long long)(planner->now_us / SL_SECOND_US));
+    sl_buf_printf(&writing.out, "tenants1 %lld", (long long)(at_us / SL_SECOND_US));
+    end_line(&writing, 0);
+    while (before.s != NULL) { /* nothing has been made of it yet */
+        size_t start = writing.out.len;
+        struct sl_str line = sl_str_cut(&before, '\n');
+        sl_buf_append(&writing.out, line.len == 0 ? "" : line.s, line.len);
+        end_line(&writing, start);
+    }
     sl_plan_shares(planner, put_share, &writing);
     sl_plan_share_pods(planner, put_pod, &writing);
     sl_plan_shares(planner, put_share_ended, &writing);
-    writing.waits = false;
+    writing.turns = false;
     sl_plan_share_pods(planner, put_pod, &writing);
     if (writing.out.failed != SL_BUF_OK) {
         sl_buf_free(&writing.out);

@@ -154,6 +154,14 @@ static void play(struct sl_planner *planner, struct sl_plan_part *part)
     sl_share_play(part->share, planner->now_us, on_start, planner);
 }
 
+/* Plays what has been. What happens now happens together, and is played when all of it is told. */
+static void catch_up(struct sl_planner *planner, struct sl_plan_part *part)
+{
+    if (sl_share_now(part->share) < planner->now_us) {
+        play(planner, part);
+    }
+}
+
 /* Tells the pod to the shares that do not know it. start_us: when it started, or INT64_MAX. */
 static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *record,
                        const struct sl_pod *pod, int64_t ready_us, int64_t start_us)
@@ -161,12 +169,9 @@ static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *r
     struct sl_share_facts facts = {
         .item = sl_plan_item_of(planner, pod, ready_us),
         .number = record->number,
-        .user_us = start_us,
-        .start_us = start_us,
         .run_us = -1,
         .owner = record,
     };
-    sl_plan_record_pod(planner, record->number, &facts);
     for (unsigned i = 0; i < record->n; i++) {
         struct sl_plan_need *need = &record->need[i];
         struct sl_plan_lane *lane = sl_plan_lane_find(planner, pod->items[i].key);
@@ -176,10 +181,12 @@ static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *r
         if (part == NULL) {
             continue;
         }
-        if (sl_share_now(part->share) < planner->now_us) {
-            play(planner, part); /* others may follow: the next play is for all */
-        }
+        catch_up(planner, part);
         facts.units = need->units;
+        facts.fifo_us = start_us;
+        facts.user_us = start_us;
+        facts.start_us = start_us;
+        sl_plan_record_pod(planner, record->number + i, &facts);
         need->virtual = sl_share_arrive(part->share, &facts, sl_str_of(pod->namespace),
                                         planner->now_us);
         if (need->virtual != NULL) {
@@ -237,7 +244,7 @@ static void record_end(struct sl_planner *planner, struct sl_plan_account_pod *r
             continue;
         }
         need->lane->account->needs--;
-        play(planner, part);
+        catch_up(planner, part);
         if (run_us >= 0) {
             sl_share_over(part->share, need->virtual, run_us, planner->now_us);
         } else {
@@ -281,12 +288,35 @@ static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod)
     tell_needs(planner, ran->account, pod, 0, ran->nominated_us);
 }
 
-static void adopt_all(struct sl_planner *planner)
+static void each_resident(struct sl_planner *planner,
+                          void (*visit)(struct sl_planner *planner, const struct sl_pod *pod))
 {
     for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
         const struct sl_view *view = sl_plan_node_at(planner, i)->base;
         for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
-            tenants_adopt(planner, view->resident[r].pod);
+            visit(planner, view->resident[r].pod);
+        }
+    }
+}
+
+static void adopt_all(struct sl_planner *planner)
+{
+    each_resident(planner, tenants_adopt);
+}
+
+/* Counts what runs of the pod's resources, though none may wait for them. */
+static void account_for(struct sl_planner *planner, const struct sl_pod *pod)
+{
+    for (unsigned i = 0; i < pod->n_items && i < SL_ASK_ITEMS_MAX; i++) {
+        struct sl_plan_lane *lane = sl_plan_lane_find(planner, pod->items[i].key);
+        if (lane == NULL || lane->account == NULL) {
+            lane = sl_plan_lane_get(planner, &pod->items[i]);
+            if (lane != NULL) {
+                bool known = lane->leaves > 0 || sl_plan_room_build(planner, lane);
+                (void)(known && !lane->nowhere &&
+                       account_get(planner, lane, pod->items[i].resource));
+                lane->refs--;
+            }
         }
     }
 }
@@ -342,6 +372,10 @@ static void tell_of(struct sl_planner *planner, struct sl_plan_account_pod *reco
 static void tenants_tell(struct sl_planner *planner)
 {
     struct sl_list *coming = &planner->account.coming;
+    if (planner->account.fresh && planner->ready) {
+        planner->account.fresh = false;
+        each_resident(planner, account_for);
+    }
     while (coming->first != NULL) {
         tell_of(planner, SL_CONTAINER(coming->first, struct sl_plan_account_pod, coming));
     }
@@ -533,10 +567,12 @@ struct visit {
 
 static void visit_record(const struct visit *visit, const struct sl_plan_account_pod *record)
 {
-    const struct sl_share_pod *virtual = record == NULL || record->n == 0 ? NULL
-                                                                          : record->need[0].virtual;
-    if (virtual != NULL) {
-        visit->pod(visit->context, record->number, !record->holds, sl_share_facts_of(virtual));
+    for (unsigned i = 0; record != NULL && i < record->n; i++) {
+        const struct sl_share_pod *virtual = record->need[i].virtual;
+        if (virtual != NULL) {
+            visit->pod(visit->context, record->number + i, !record->holds,
+                       sl_share_facts_of(virtual));
+        }
     }
 }
 

@@ -28,11 +28,16 @@ void sl_plan_shares(const struct sl_planner *planner,
                     void (*visit)(void *context, const struct sl_tenant *tenant,
                                   const char *resource, const struct sl_share *share),
                     void *context);
-/* Visits the pods that stand on shares. due_us: INT64_MAX: it waits on one. */
+/* Visits the pods that stand on shares, on each of them; number: the pod's, and one more for each
+ * further resource. */
 void sl_plan_share_pods(const struct sl_planner *planner,
-                        void (*visit)(void *context, uint64_t number, bool waits,
-                                      const struct sl_share_facts *facts),
+                        void (*pod)(void *context, uint64_t number, bool waits,
+                                    const struct sl_share_facts *facts),
                         void *context);
+
+/* ---- audit.c ---- */
+
+void sl_plan_tenants_audit(const struct sl_planner *planner);
 
 /* ---- record.c: what a restart would lose of the shares, as text ---- */
 
@@ -46,6 +51,8 @@ void sl_plan_record_share(struct sl_planner *planner, const char *resource, cons
 /* Sets the starts that the pod had. */
 void sl_plan_record_pod(const struct sl_planner *planner, uint64_t number,
                         struct sl_share_facts *facts);
+/* When the record was written, and its lines. */
+int64_t sl_plan_record_of(const struct sl_planner *planner, struct sl_str *lines);
 void sl_plan_record_free(struct sl_planner *planner);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "unit/lack.h"
 
-enum { TRIES_MAX = 5000, STEPS = 18, PODS = 8, TEXT = 8192 };
+enum { TRIES_MAX = 5000, STEPS = 19, PODS = 8, TEXT = 8192 };
 
 struct world {
     struct plan_rig *rig;
@@ -22,7 +22,18 @@ static struct sl_view *view_of(struct plan_rig *rig, unsigned node, struct sl_po
     return view;
 }
 
-static void build(struct world *w, enum sl_order_kind order)
+/* A tenant has every second pod. */
+static void set_tenants(struct plan_rig *rig)
+{
+    static const struct sl_tenants tenants = {
+        .n_spaces = 1,
+        .space = {{.namespace = "even", .tenant = "even"}},
+        .n_shares = 1,
+        .share = {{.tenant = "even", .weight = SL_TENANT_WEIGHT_ONE, .users = true}}};
+    rig->config.tenants = &tenants;
+}
+
+static void build(struct world *w, enum sl_order_kind order, bool tenants)
 {
     static const struct {
         const char *name;
@@ -34,6 +45,9 @@ static void build(struct world *w, enum sl_order_kind order)
     w->rig = rig;
     rig->config.order.kind = order;
     rig->config.autoscaler_pods = 1;
+    if (tenants) {
+        set_tenants(rig);
+    }
     plan_rig_configure(rig);
     plan_rig_node(rig, "n1", 2);
     plan_rig_node(rig, "n2", 2);
@@ -41,6 +55,7 @@ static void build(struct world *w, enum sl_order_kind order)
     for (unsigned i = 0; i < PODS; i++) {
         w->pod[i] = plan_rig_pod(rig, pods[i].name, GPU, pods[i].gpus, pods[i].timeout);
         w->pod[i]->constraints.digest = i;
+        w->pod[i]->pod.namespace = i % 2 == 0 ? "even" : "odd";
         w->pod[i]->pod.constraints = &w->pod[i]->constraints;
     }
     for (unsigned i = 6; i < PODS; i++) { /* for what no node offers before */
@@ -108,6 +123,8 @@ static int step(struct world *w, unsigned i, struct sl_error *err)
     case 15:
     case 17:
         return plan(w, err);
+    case 18:
+        return sl_planner_configure(planner, &w->rig->config, err);
     case 5:
         return tell(w, 1, 2, err);
     case 7:
@@ -144,11 +161,11 @@ static void add_row(void *context, const struct sl_queue_row *row)
 }
 
 /* True when an allocation was failed. */
-static bool play(enum sl_order_kind order, size_t n, bool forever, char text[TEXT])
+static bool play(enum sl_order_kind order, bool tenants, size_t n, bool forever, char text[TEXT])
 {
     struct world w;
     bool hit = false;
-    build(&w, order);
+    build(&w, order, tenants);
     if (n > 0) {
         lack_arm(n, forever);
     }
@@ -172,18 +189,18 @@ static bool play(enum sl_order_kind order, size_t n, bool forever, char text[TEX
     return hit;
 }
 
-static void each_allocation_fails(enum sl_order_kind order, bool forever)
+static void each_allocation_fails(enum sl_order_kind order, bool tenants, bool forever)
 {
     char expected[TEXT];
     char text[TEXT];
     const int64_t live = lack.live;
-    (void)play(order, 0, false, expected);
+    (void)play(order, tenants, 0, false, expected);
     assert_non_null(strstr(expected, "Nominated"));
     size_t n = 1;
     for (bool hit = true; hit; n++) {
         assert_true(n < TRIES_MAX);
-        hit = play(order, n, forever, text);
-        if (order != SL_ORDER_BOUNDED) { /* that one goes on without what it could not remember */
+        hit = play(order, tenants, n, forever, text);
+        if (order != SL_ORDER_BOUNDED && !tenants) { /* these go on with what they can remember */
             assert_string_equal(text, expected);
         }
         assert_int_equal(lack.live, live);
@@ -193,13 +210,19 @@ static void each_allocation_fails(enum sl_order_kind order, bool forever)
 
 TEST_THAT(a_plan_survives_each_lack_of_memory)
 {
-    each_allocation_fails(SL_ORDER_SJF, false);
-    each_allocation_fails(SL_ORDER_SJF, true);
-    each_allocation_fails(SL_ORDER_HRRN, false);
+    each_allocation_fails(SL_ORDER_SJF, false, false);
+    each_allocation_fails(SL_ORDER_SJF, false, true);
+    each_allocation_fails(SL_ORDER_HRRN, false, false);
 }
 
 TEST_THAT(the_bounded_order_survives_each_lack_of_memory)
 {
-    each_allocation_fails(SL_ORDER_BOUNDED, false);
-    each_allocation_fails(SL_ORDER_BOUNDED, true);
+    each_allocation_fails(SL_ORDER_BOUNDED, false, false);
+    each_allocation_fails(SL_ORDER_BOUNDED, false, true);
+}
+
+TEST_THAT(the_order_by_tenants_survives_each_lack_of_memory)
+{
+    each_allocation_fails(SL_ORDER_BOUNDED, true, false);
+    each_allocation_fails(SL_ORDER_SJF, true, true);
 }

@@ -1,0 +1,129 @@
+/* Checks the tenants' accounts against the pods: for tests, as sl_planner_audit(). */
+#include "core/plan/tenant/account.h"
+#include "util/check.h"
+
+/* What pods say of a tenant, and of its part of the lane that is looked at. */
+struct sum {
+    size_t waiting;
+    size_t capped;
+    size_t running;
+    size_t owners; /* pods on the share that have not ended */
+    struct sl_plan_part part;
+};
+
+struct audit {
+    const struct sl_planner *planner;
+    size_t coming;
+    size_t needs; /* of the lane */
+    struct sum tenant[SL_TENANTS_MAX];
+};
+
+static void add_record(struct audit *audit, const struct sl_plan_account_pod *record)
+{
+    int64_t due_us = INT64_MIN;
+    audit->tenant[record->tenant->index].running += record->holds;
+    audit->coming += record->comes;
+    for (unsigned i = 0; i < record->n; i++) {
+        const struct sl_share_pod *virtual = record->need[i].virtual;
+        int64_t start_us = virtual == NULL ? INT64_MAX : sl_share_facts_of(virtual)->start_us;
+        SL_CHECK(virtual == NULL || sl_share_facts_of(virtual)->owner == record);
+        due_us = sl_plan_later(due_us, start_us);
+    }
+    SL_CHECK(record->due_us == due_us ||
+             sl_list_has(&audit->planner->account.turned, &record->turned));
+}
+
+static void add_pod(struct audit *audit, const struct sl_plan_pod *pod)
+{
+    struct sum *sum = &audit->tenant[pod->space->tenant->index];
+    sum->waiting += sl_plan_is_queued(pod);
+    sum->capped += pod->stand == SL_STAND_CAPPED;
+    if (pod->account != NULL) {
+        SL_CHECK(pod->account->pod == pod);
+        SL_CHECK(pod->account->holds == (pod->stand == SL_STAND_NOMINATED));
+        SL_CHECK(pod->account->holds || pod->item.due_us == pod->account->due_us);
+        add_record(audit, pod->account);
+    }
+}
+
+static void add_needs(struct audit *audit, const struct sl_plan_lane *lane,
+                      const struct sl_plan_account_pod *record)
+{
+    for (unsigned i = 0; record != NULL && i < record->n; i++) {
+        const struct sl_plan_need *need = &record->need[i];
+        if (need->virtual != NULL && need->lane == lane) {
+            struct sum *sum = &audit->tenant[record->tenant->index];
+            audit->needs++;
+            sum->owners++;
+            sum->part.held += record->holds ? need->units : 0;
+            sum->part.held_long += record->holds && record->is_long ? need->units : 0;
+        }
+    }
+}
+
+static void take_owner(void *context, const struct sl_share_facts *facts, const char *user)
+{
+    struct sum *sum = context;
+    (void)user;
+    sum->owners -= facts->owner != NULL;
+}
+
+static void audit_lane(struct audit *audit, const struct sl_plan_lane *lane)
+{
+    size_t at = 0;
+    audit->needs = 0;
+    for (size_t i = 0; i < lane->account->n; i++) {
+        audit->tenant[i].owners = 0;
+        audit->tenant[i].part = (struct sl_plan_part){.share = NULL};
+    }
+    for (const struct sl_plan_pod *pod = sl_map_next(&audit->planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&audit->planner->pods, &at)) {
+        add_needs(audit, lane, pod->account);
+    }
+    for (const struct sl_plan_ran *ran = sl_plan_ran_first(audit->planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
+        add_needs(audit, lane, ran->account);
+    }
+    for (size_t i = 0; i < lane->account->n; i++) {
+        const struct sl_plan_part *part = lane->account->part[i];
+        struct sum *sum = &audit->tenant[i];
+        if (part != NULL) {
+            SL_CHECK(part->held == sum->part.held && part->held_long == sum->part.held_long);
+            sl_share_visit(part->share, take_owner, sum);
+        }
+        SL_CHECK(sum->owners == 0);
+    }
+    SL_CHECK(audit->needs == lane->account->needs);
+}
+
+void sl_plan_tenants_audit(const struct sl_planner *planner)
+{
+    struct audit audit = {.planner = planner};
+    size_t at = 0;
+    if (planner->tenancy == NULL) {
+        return;
+    }
+    for (const struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        add_pod(&audit, pod);
+    }
+    for (const struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
+        if (ran->account != NULL) {
+            SL_CHECK(ran->account->pod == NULL && ran->account->holds);
+            add_record(&audit, ran->account);
+        }
+    }
+    for (size_t i = 0; i < sl_tenancy_count(planner->tenancy); i++) {
+        const struct sl_tenant *tenant = sl_tenancy_at(planner->tenancy, i);
+        const struct sum *sum = &audit.tenant[i];
+        SL_CHECK(tenant->waiting == sum->waiting && tenant->capped == sum->capped);
+        SL_CHECK(tenant->running == sum->running);
+    }
+    SL_CHECK(audit.coming == planner->account.n_coming);
+    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        if (lane->account != NULL) {
+            audit_lane(&audit, lane);
+        }
+    }
+}
