@@ -3,7 +3,7 @@
 #define SLICED_TELEMETRY_QUESTION_H
 
 #include "config/config.h"
-#include "telemetry/answer.h"
+#include "telemetry/prometheus/answer.h"
 
 /* Appends "/api/v1/query?query=...": the raw samples of the configured metrics in the last range_s
  * seconds. */

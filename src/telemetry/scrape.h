@@ -2,7 +2,7 @@
 #ifndef SLICED_TELEMETRY_SCRAPE_H
 #define SLICED_TELEMETRY_SCRAPE_H
 
-#include "telemetry/answer.h"
+#include "telemetry/prometheus/answer.h"
 
 enum {
     SL_SCRAPE_LINE_MAX = 64 << 10, /* of a sample; what is longer is passed over */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "telemetry/answer.h"
+#include "telemetry/prometheus/answer.h"
 #include "util/buf.h"
 
 enum { SAMPLES_OUT_MAX = 1 << 24 };

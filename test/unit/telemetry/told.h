@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "telemetry/answer.h"
+#include "telemetry/prometheus/answer.h"
 
 struct told {
     char text[4096];

@@ -1,10 +1,10 @@
 /* What tenants had, as Prometheus answers it: hours of a unit, and what is said until it answers.
  */
-#include "telemetry_rig.h"
+#include "unit/telemetry/telemetry_rig.h"
 
 #include <stdlib.h>
 
-#include "telemetry/spent.h"
+#include "telemetry/prometheus/spent.h"
 
 #define ANSWER(result)                                                                             \
     "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[" result "]}}"
