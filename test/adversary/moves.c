@@ -299,8 +299,19 @@ static void end_watches(struct rig *rig)
 
 static void lose_lease(struct rig *rig)
 {
+    static const char *const notes[] = {
+        NULL,
+        NULL,
+        "",
+        "tenants2 7\ns a nvidia.com/gpu 7\n",
+        "tenants1 1\ns a nvidia.com/gpu 9223372036854775807\ns others  \ne 0 - 1 0 1 0 0 0 1\n",
+        ("tenants1 99999999999999\ns a nvidia.com/gpu 90000\ns b nvidia.com/gpu -1\n"
+         "e 0 team-a 2147483647 -2147483648 9999999999 -9999999999 - 0 60\n"
+         "e 0 - -1 0 0 0 0 0 -1\ne 1 x 1 0 60 90 80 70 1\ne 7 - 1 0 60 90 80 70 1\n"
+         "p ffffffffffffffff - -\np 0 0 0\np x\np\n\ns\n"),
+    };
     world_lock();
-    world_take_lease(true);
+    world_take_lease(true, rng_pick(&rig->rng, notes));
     world_unlock();
     fake_time_pass(rng_chance(&rig->rng, 50) ? 3000000 : 30000000);
     rig_carry_on(rig, 20);
@@ -310,7 +321,7 @@ static void lose_lease(struct rig *rig)
     rig_tick(rig);
     rig_round(rig);
     world_lock();
-    world_take_lease(false);
+    world_take_lease(false, NULL);
     world_unlock();
     move_counts.leaderships++;
 }

@@ -412,7 +412,7 @@ json_t **world_lease(void)
     return &past.lease;
 }
 
-void world_take_lease(bool take)
+void world_take_lease(bool take, const char *note)
 {
     json_t *spec = json_object_get(past.lease, "spec");
     if (spec == NULL) {
@@ -421,6 +421,10 @@ void world_take_lease(bool take)
     json_int_t transitions = json_integer_value(json_object_get(spec, "leaseTransitions"));
     (void)json_object_set_new(spec, "holderIdentity", json_string(take ? "somebody-else" : ""));
     (void)json_object_set_new(spec, "leaseTransitions", json_integer(transitions + 1));
+    if (note != NULL) {
+        (void)json_object_set_new(json_object_get(past.lease, "metadata"), "annotations",
+                                  json_pack("{s:s}", "sliced.dev/tenants", note));
+    }
     world_stamp_lease();
 }
 

@@ -50,8 +50,9 @@ json_t *world_edit(const struct thing *thing);
 void world_compact(void);
 /* There is a daemon that was told nothing yet. */
 void world_forget_told(void);
-/* Another replica takes the lease, or lets go of it. */
-void world_take_lease(bool take);
+/* Another replica takes the lease, or lets go of it. note: what it leaves for the next leader;
+ * NULL: what stands there. */
+void world_take_lease(bool take, const char *note);
 
 /* ---- for the client ---- */
 

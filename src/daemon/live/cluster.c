@@ -140,6 +140,8 @@ struct sl_cluster *sl_cluster_new(const struct sl_cluster_options *options, stru
     cluster->actuators = sl_config_actuators(&cluster->config, &cluster->selector);
     cluster->delay.scale = &sl_histogram_calls;
     (void)pthread_mutex_init(&cluster->lock, NULL);
+    sl_buf_init(&cluster->found, SL_LEASE_NOTE_MAX);
+    sl_buf_init(&cluster->kept, SL_LEASE_NOTE_MAX);
     sl_unqueued_init(&cluster->unqueued, cluster->options.store);
     /* the end of a binding is not known by time: the maker of the reservation ends it */
     sl_store_hold_expiry(cluster->options.store, true);
@@ -273,6 +275,8 @@ void sl_cluster_free(struct sl_cluster *cluster)
     sl_waiting_free(cluster->waiting);
     sl_idlers_free(cluster->idlers);
     sl_unqueued_free(&cluster->unqueued);
+    sl_buf_free(&cluster->found);
+    sl_buf_free(&cluster->kept);
     (void)pthread_mutex_destroy(&cluster->lock);
     free(cluster);
 }

@@ -70,6 +70,56 @@ void sl_cluster_name_leadership(const struct sl_cluster *cluster, char out[SL_LE
     }
 }
 
+/* ---- the record of the tenants' shares ---- */
+
+static void copy_text(struct sl_buf *to, struct sl_str text)
+{
+    to->len = 0;
+    to->failed = SL_BUF_OK;
+    sl_buf_append(to, text.s, text.len);
+}
+
+void sl_cluster_keep_record(void *context, uint64_t leadership, struct sl_str text)
+{
+    struct sl_cluster *cluster = context;
+    (void)pthread_mutex_lock(&cluster->lock);
+    copy_text(&cluster->kept, text);
+    cluster->kept_in = cluster->kept.failed == SL_BUF_OK ? leadership : 0;
+    (void)pthread_mutex_unlock(&cluster->lock);
+}
+
+void sl_cluster_find_record(void *context, struct sl_buf *out)
+{
+    struct sl_cluster *cluster = context;
+    (void)pthread_mutex_lock(&cluster->lock);
+    sl_buf_append(out, cluster->found.data, cluster->found.len);
+    (void)pthread_mutex_unlock(&cluster->lock);
+}
+
+static void record_found(void *context, struct sl_str note)
+{
+    struct sl_cluster *cluster = context;
+    (void)pthread_mutex_lock(&cluster->lock);
+    copy_text(&cluster->found, note);
+    (void)pthread_mutex_unlock(&cluster->lock);
+}
+
+/* The queue's thread may be in a leadership before, or not have planned in this one. */
+static bool record_write(void *context, struct sl_buf *out)
+{
+    struct sl_cluster *cluster = context;
+    (void)pthread_mutex_lock(&cluster->lock);
+    bool said =
+        cluster->worker == NULL || cluster->kept_in == atomic_load(&cluster->leaderships) + 1;
+    if (said) {
+        sl_buf_append(out, cluster->kept.data, cluster->kept.len);
+    }
+    (void)pthread_mutex_unlock(&cluster->lock);
+    return said;
+}
+
+/* ---- the lease and the label ---- */
+
 static const char *lease_namespace(const struct sl_cluster *cluster)
 {
     const char *own = cluster->options.access->namespace;
@@ -116,6 +166,9 @@ int sl_cluster_start_lease(struct sl_cluster *cluster, struct sl_error *err)
         .renew_deadline_us = config->election.renew_deadline_us,
         .retry_period_us = config->election.retry_period_us,
         .changed = leader_changed,
+        .note_key = "sliced.dev/tenants",
+        .note = record_write,
+        .note_found = record_found,
         .context = cluster,
     };
     if (start_label(cluster, err) < 0) {

@@ -23,4 +23,9 @@ void sl_cluster_leader(void *context, char *out, size_t size);
 /* Writes sl_lease_leadership of the present leadership; empty: this replica does not lead. */
 void sl_cluster_name_leadership(const struct sl_cluster *cluster, char out[SL_LEADERSHIP_MAX]);
 
+/* The record of the tenants' shares that leaders leave on the lease, as struct
+ * sl_queue_worker_options has it. context is the cluster. */
+void sl_cluster_keep_record(void *context, uint64_t leadership, struct sl_str text);
+void sl_cluster_find_record(void *context, struct sl_buf *out);
+
 #endif

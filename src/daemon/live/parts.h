@@ -57,6 +57,9 @@ struct sl_cluster {
     struct sl_sync *sync;               /* NULL: not yet, or being made anew */
     uint64_t leadership;       /* the last one in which sync showed all decisions of those before */
     struct sl_sync_stats past; /* of those before it */
+    struct sl_buf found;       /* the tenants' record on the lease as it was taken last */
+    struct sl_buf kept;        /* the record as the queue's thread gave it last, */
+    uint64_t kept_in;          /* in that leadership; 0: not yet */
     /* of the main thread alone */
     char led_as[SL_LEADERSHIP_MAX]; /* sl_lease_leadership of that leadership; empty: not led yet */
     int64_t started_ns;             /* monotonic */

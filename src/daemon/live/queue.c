@@ -97,6 +97,8 @@ int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_
         .withdraw = sl_release_withdraw,
         .show = sl_release_show,
         .tell = config->events.enabled ? sl_cluster_tell : NULL,
+        .keep = config->election.enabled ? sl_cluster_keep_record : NULL,
+        .find = sl_cluster_find_record,
         .context = cluster,
     };
     if (!config->queue.enabled) {

@@ -13,7 +13,7 @@
 #include "util/log.h"
 #include "util/time.h"
 
-enum { PLANS_PER_ROUND = 4 };
+enum { PLANS_PER_ROUND = 4, LINE_MAX_BYTES = 1024 /* of a record */ };
 
 static const int64_t memory_us = SL_SECOND_US; /* until the next try after memory was short */
 static const int64_t idle_us = SL_HOUR_US;
@@ -255,6 +255,8 @@ static bool leadership_begin(struct sl_queue_worker *worker)
     worker->silent = false;
     worker->unread = true;
     worker->anew = true;
+    worker->unfound = true;
+    worker->keep_us = 0;
     return true;
 }
 
@@ -356,6 +358,49 @@ static void note_silence(struct sl_queue_worker *worker, int64_t now_us)
     worker->silent = silent;
 }
 
+/* ---- the record of the tenants' shares ---- */
+
+/* Before the first pod is told. Without memory it is lost. */
+static void record_find(struct sl_queue_worker *worker)
+{
+    struct sl_buf text;
+    sl_buf_init(&text, SL_LEASE_NOTE_MAX);
+    if (worker->unfound && worker->options.keep != NULL) {
+        worker->options.find(worker->options.context, &text);
+        (void)sl_planner_tenants_load(worker->planner, (struct sl_str){text.data, text.len},
+                                      worker->now_us, NULL);
+    }
+    worker->unfound = false;
+    sl_buf_free(&text);
+}
+
+/* With plan held. Not while pods are missing in the plan: they stand in what was kept before. */
+static void record_keep(struct sl_queue_worker *worker, int64_t now_us)
+{
+    struct sl_plan_config config;
+    size_t len = 0;
+    if (worker->options.keep == NULL || worker->unread || worker->short_of_memory ||
+        !worker->unkept || now_us < worker->keep_us) {
+        return;
+    }
+    worker->keep_us = now_us + worker->config.election.retry_period_us;
+    sl_config_plan(&worker->config, &config);
+    char *text = sl_planner_tenants_save(worker->planner, SL_LEASE_NOTE_MAX + LINE_MAX_BYTES, &len);
+    if (text == NULL && sl_tenants_on(config.tenants)) {
+        return;
+    }
+    bool cut = text != NULL && len > SL_LEASE_NOTE_MAX; /* else every line had room */
+    while (cut && (len > SL_LEASE_NOTE_MAX || text[len - 1] != '\n')) {
+        len--;
+    }
+    worker->options.keep(worker->options.context, worker->leadership, (struct sl_str){text, len});
+    worker->unkept = false;
+    free(text);
+    (void)pthread_mutex_lock(&worker->status);
+    worker->counts.cuts += cut;
+    (void)pthread_mutex_unlock(&worker->status);
+}
+
 /* ---- the plan ---- */
 
 /* False: out of memory. */
@@ -427,6 +472,7 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
     worker->ignored_left = SL_QUEUE_TOLD;
     worker->explains_left = SL_EXPLAINS_MAX;
     bool told = namespaces_tell(worker);
+    record_find(worker);
     if (!read_mail(worker, mail, now_us) || worker->unread) {
         worker->unread = !read_all(worker, now_us);
     }
@@ -455,6 +501,7 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
     sl_plan_fronts_free(old, n_old);
     sl_queue_tell_all(worker, now_us);
     note_silence(worker, now_us);
+    worker->unkept = true;
     worker->wake_us = wake_time(worker, now_us);
 }
 
@@ -474,6 +521,9 @@ int64_t sl_queue_round(struct sl_queue_worker *worker, int64_t now_us)
     if (worker->planner != NULL && due) {
         (void)atomic_fetch_add(&worker->rounds, 1);
         round_work(worker, &mail, now_us);
+    }
+    if (worker->planner != NULL) { /* also later than the plan, which may have come too soon */
+        record_keep(worker, now_us);
     }
     wake_us = worker->planner != NULL ? worker->wake_us : wake_us;
     (void)pthread_mutex_unlock(&worker->plan);

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "daemon/cut/partitioner.h"
 #include "daemon/stages/tracker.h"
+#include "kube/lease/lease.h"
 #include "kube/tenants/namespaces.h"
 #include "kube/write/events.h"
 #include "kube/write/releaser.h"
@@ -33,6 +34,12 @@ struct sl_queue_worker_options {
     void *releaser;
     /* Tells a pod's owner; must not wait. False: it was not taken. NULL: nobody is told. */
     bool (*tell)(void *context, const struct sl_event_note *note);
+    /* Keeps what the next leader is to know of the tenants' shares; empty: nothing. It is of that
+     * leadership, and at most SL_LEASE_NOTE_MAX bytes. Called on the queue's thread, and must not
+     * wait. NULL: nobody keeps it, nor finds it. */
+    void (*keep)(void *context, uint64_t leadership, struct sl_str text);
+    /* Appends what the leader before has kept. */
+    void (*find)(void *context, struct sl_buf *out);
     void *context;
 };
 

@@ -20,6 +20,7 @@ struct sl_queue_counts {
     uint64_t gone;                  /* pods that ended or were deleted with a nomination */
     uint64_t withdrawn;             /* nominations ended for a change of the node or the pod */
     uint64_t refused;               /* nominations that the store could not make true */
+    uint64_t cuts;                  /* records of tenants that were longer than they may be */
     uint64_t ends[SL_RELEASE_ENDS]; /* releases, by how they ended */
 };
 

@@ -66,6 +66,7 @@ struct sl_queue_worker {
     int64_t at_ns;                   /* now_us on the monotonic clock */
     SL_TIMES(int64_t wake_us;        /* when to plan again though nothing comes in */
              int64_t told_round_us;  /* of the last look at all */
+             int64_t keep_us;        /* when the record may be kept again */
              int64_t show_logged_us; /* when it was last said that conditions cannot be written */
     );
     uint64_t told_rounds;                /* looks */
@@ -81,6 +82,8 @@ struct sl_queue_worker {
     bool silent;            /* kube-scheduler is */
     bool unread;            /* all is to be read again */
     bool anew;              /* Namespaces are told to the planner anew */
+    bool unfound;           /* the record of the leader before has not been read */
+    bool unkept;            /* the last plan is not in the record */
     bool short_of_memory;
 };
 

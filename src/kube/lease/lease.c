@@ -16,6 +16,8 @@
 
 enum { PATH_MAX_BYTES = 1024, IDENTITY_MAX = 200, LEADERSHIP_MAX = 303, BODY_MAX = 1 << 20 };
 
+static const int64_t bare_us = SL_MINUTE_US; /* after a refusal with the annotation */
+
 enum step { IDLE, READ, CREATE, UPDATE, RELEASE, RELEASE_READ };
 
 struct sl_lease {
@@ -32,6 +34,8 @@ struct sl_lease {
     json_t *seen;       /* the object as last seen; NULL: not seen, or not there */
     int64_t changed_us; /* when it was first seen in this state, monotonic */
     int64_t silent_us;  /* until when no failure is told, monotonic */
+    int64_t bare_us;    /* until when nothing is annotated, monotonic */
+    bool noted;         /* the write under way carries the annotation */
     bool leader;        /* as told */
     bool watched;       /* watch_deadline is scheduled */
     bool reread;        /* this attempt was refused once for being out of date */
@@ -176,6 +180,36 @@ static bool is_taken(const struct sl_lease *lease)
            sl_clock_monotonic_us() < lease_end_us(lease);
 }
 
+/* ---- the annotation ---- */
+
+/* Only who leads has something to say: until then stands what the leader before has left. */
+static struct sl_str note_to_write(const struct sl_lease *lease, struct sl_buf *said)
+{
+    const struct sl_lease_options *options = &lease->options;
+    if (options->note_key == NULL || sl_clock_monotonic_us() < lease->bare_us) {
+        return SL_STR("");
+    }
+    bool says = lease->leader && options->note(options->context, said);
+    return says && said->failed == SL_BUF_OK ? (struct sl_str){said->data, said->len}
+                                             : sl_lease_record_note(lease->seen, options->note_key);
+}
+
+/* Told of the Lease as it was before this replica took it. */
+static void note_find(const struct sl_lease *lease)
+{
+    if (!lease->leader && lease->options.note_key != NULL) {
+        struct sl_str note = sl_lease_record_note(lease->seen, lease->options.note_key);
+        lease->options.note_found(lease->options.context,
+                                  note.len > SL_LEASE_NOTE_MAX ? SL_STR("") : note);
+    }
+}
+
+/* A policy or a webhook may have refused the annotation alone. */
+static bool note_is_refused(const struct sl_lease *lease, int status)
+{
+    return lease->noted && (status == 400 || status == 403 || status == 413 || status == 422);
+}
+
 /* ---- calls ---- */
 
 static void on_reply(void *context, const struct sl_reply *reply);
@@ -190,22 +224,28 @@ static bool lease_ask(struct sl_lease *lease, enum step step)
                                          [RELEASE_READ] = "GET"};
     char path[PATH_MAX_BYTES];
     struct sl_buf body;
+    struct sl_buf note;
     uint64_t id = 0;
     bool release = step == RELEASE;
-    const struct sl_lease_bid bid = {
+    struct sl_lease_bid bid = {
         .namespace = lease->namespace,
         .name = lease->name,
         .identity = release ? "" : lease->identity,
         .duration_s =
             release ? 1 : (lease->options.lease_duration_us + SL_SECOND_US - 1) / SL_SECOND_US,
         .now_us = sl_clock_real_us(),
+        .note_key = lease->options.note_key,
     };
     sl_buf_init(&body, BODY_MAX);
+    sl_buf_init(&note, SL_LEASE_NOTE_MAX);
     (void)snprintf(path, sizeof(path), "/apis/coordination.k8s.io/v1/namespaces/%s/leases%s%s",
                    lease->namespace, step == CREATE ? "" : "/", step == CREATE ? "" : lease->name);
-    int failed = step == READ || step == RELEASE_READ
-                     ? 0
-                     : sl_lease_record_write(step == CREATE ? NULL : lease->seen, &bid, &body);
+    int failed = 0;
+    if (step != READ && step != RELEASE_READ) {
+        bid.note = note_to_write(lease, &note);
+        lease->noted = bid.note.len > 0;
+        failed = sl_lease_record_write(step == CREATE ? NULL : lease->seen, &bid, &body);
+    }
     const struct sl_call_options call = {
         .method = method[step],
         .path = path,
@@ -227,6 +267,7 @@ static bool lease_ask(struct sl_lease *lease, enum step step)
     lease->call = id;
     (void)pthread_mutex_unlock(&lease->lock);
     sl_buf_free(&body);
+    sl_buf_free(&note);
     return !failed;
 }
 
@@ -298,6 +339,7 @@ static void on_write(struct sl_lease *lease, const struct sl_reply *reply)
 {
     lease->unsure = reply->status == 0 && reply->maybe_done;
     if (reply->status == 200 || reply->status == 201) {
+        note_find(lease);
         if (!lease_see_reply(lease, reply)) {
             lease_see(lease, NULL);
         }
@@ -305,6 +347,12 @@ static void on_write(struct sl_lease *lease, const struct sl_reply *reply)
     } else if ((reply->status == 409 || reply->status == 404) && !lease->reread) {
         lease->reread = true;
         lease_ask_or_wait(lease, READ);
+        return;
+    } else if (note_is_refused(lease, reply->status)) {
+        sl_log(SL_LOG_WARN, "the lease goes without its annotation, with which it was refused",
+               "reason", reply->err.message, (char *)NULL);
+        lease->bare_us = sl_clock_monotonic_us() + bare_us;
+        lease_ask_or_wait(lease, UPDATE);
         return;
     } else if (reply->status != 409 && reply->status != 404) {
         failure_tell(lease, "the lease could not be written", reply->err.message);

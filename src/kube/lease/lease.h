@@ -7,6 +7,8 @@
 
 #include "kube/client/client.h"
 
+enum { SL_LEASE_NOTE_MAX = 16 << 10 /* bytes */ };
+
 struct sl_lease_options {
     struct sl_client *client;
     const char *namespace;
@@ -16,10 +18,20 @@ struct sl_lease_options {
     int64_t renew_deadline_us; /* 10 s, < lease duration */
     int64_t retry_period_us;   /* 2 s, jittered by up to a fifth; < renew deadline / 1.2 */
     void (*changed)(void *context, bool leader); /* on the client's thread; may be NULL */
+    /* A text that a leader leaves to the next one: an annotation of the Lease, of at most
+     * SL_LEASE_NOTE_MAX bytes, which each renewal writes. NULL: there is none. */
+    const char *note_key;
+    /* Appends it; nothing: the annotation goes. False: it stays as it is. Called on the client's
+     * thread while this replica leads, and must not wait. */
+    bool (*note)(void *context, struct sl_buf *out);
+    /* Tells what stood there when this replica took the lease, before changed(true); nothing of a
+     * longer one. On the client's thread, even after sl_lease_stop. */
+    void (*note_found)(void *context, struct sl_str note);
     void *context;
 };
 
-/* Text in options is copied. The lease must be stopped before its client is freed. */
+/* Text in options is copied, but for note_key. The lease must be stopped before its client is
+ * freed. */
 struct sl_lease;
 struct sl_lease *sl_lease_start(const struct sl_lease_options *options, struct sl_error *err);
 

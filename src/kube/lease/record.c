@@ -36,6 +36,13 @@ void sl_lease_record_leadership(const json_t *object, char *out, size_t size)
                    (long long)json_integer_value(json_object_get(spec, "leaseTransitions")));
 }
 
+struct sl_str sl_lease_record_note(const json_t *object, const char *key)
+{
+    const json_t *metadata = json_object_get(object, "metadata");
+    const json_t *note = json_object_get(json_object_get(metadata, "annotations"), key);
+    return (struct sl_str){json_string_value(note), json_string_length(note)};
+}
+
 bool sl_lease_record_same(const json_t *a, const json_t *b)
 {
     const json_t *one = spec_of(a);
@@ -51,15 +58,26 @@ static json_t *new_object(const struct sl_lease_bid *bid)
                      "spec");
 }
 
-/* The object's spec, which is added when there is none. */
-static json_t *own_spec(json_t *object)
+/* The object's part of that name, which is added when there is none. */
+static json_t *own_part(json_t *object, const char *name)
 {
-    json_t *spec = json_object_get(object, "spec");
-    if (!json_is_object(spec)) {
-        (void)json_object_set_new(object, "spec", json_object());
-        spec = json_object_get(object, "spec");
+    json_t *part = json_object_get(object, name);
+    if (!json_is_object(part)) {
+        (void)json_object_set_new(object, name, json_object());
+        part = json_object_get(object, name);
     }
-    return spec;
+    return part;
+}
+
+/* What cannot be written is left out: it must not keep the lease from being renewed. */
+static void write_note(json_t *object, const struct sl_lease_bid *bid)
+{
+    json_t *metadata = own_part(object, "metadata");
+    (void)json_object_del(json_object_get(metadata, "annotations"), bid->note_key);
+    if (bid->note.len > 0) {
+        (void)json_object_set_new(own_part(metadata, "annotations"), bid->note_key,
+                                  json_stringn(bid->note.s, bid->note.len));
+    }
 }
 
 /* Leaves acquireTime and leaseTransitions alone while the holder stays. Giving the lease up sets
@@ -96,7 +114,10 @@ int sl_lease_record_write(const json_t *old, const struct sl_lease_bid *bid, str
 {
     bool same = strcmp(sl_lease_record_holder(old), bid->identity) == 0;
     json_t *object = old == NULL ? new_object(bid) : json_deep_copy(old);
-    json_t *spec = own_spec(object);
+    json_t *spec = own_part(object, "spec");
+    if (bid->note_key != NULL) {
+        write_note(object, bid);
+    }
     int result = spec == NULL || write_bid(spec, bid, old == NULL, same) != 0 ||
                          json_dump_callback(object, append_text, out, JSON_COMPACT) != 0 ||
                          out->failed != SL_BUF_OK

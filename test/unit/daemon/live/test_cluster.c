@@ -17,6 +17,7 @@
 #define BINDING "/api/v1/namespaces/default/pods/p/binding"
 #define EVENTS  "/apis/events.k8s.io/v1/"
 #define SPACES  "/api/v1/namespaces?limit"
+#define NOTE    "sliced.dev/tenants"
 #define LABELS  "/api/v1/namespaces/gpu/pods"
 #define WAIT_S  60
 
@@ -32,15 +33,17 @@ static struct {
     unsigned version;
     char ours[256]; /* as it was written last */
     char acquired[64];
+    char note[512]; /* its annotation; "": none */
 } lease;
 
-static const char *bound_pods;    /* what the next scene lists; NULL: one that waits */
-static const char *words;         /* what its watch of pods tells; NULL: nothing */
-static const char *refused;       /* the path whose PATCHes get 403; NULL: none */
-static const char *own_pod;       /* of the next scene; NULL: it is not known */
-static int64_t nominate_from = 1; /* queue.nominateFrom of the next scene */
-static const char *label;         /* tenants.namespaceLabel of the next scene; NULL: none */
-static _Atomic bool spaces;       /* Namespaces are listed; else every call fails */
+static const char *bound_pods;           /* what the next scene lists; NULL: one that waits */
+static const char *words;                /* what its watch of pods tells; NULL: nothing */
+static const char *refused;              /* the path whose PATCHes get 403; NULL: none */
+static const char *own_pod;              /* of the next scene; NULL: it is not known */
+static int64_t nominate_from = 1;        /* queue.nominateFrom of the next scene */
+static const char *label;                /* tenants.namespaceLabel of the next scene; NULL: none */
+static _Atomic bool spaces;              /* Namespaces are listed; else every call fails */
+static const struct sl_tenants *tenants; /* of the next scene; NULL: those of label alone */
 
 struct scene {
     struct fake_api *api;
@@ -74,7 +77,9 @@ static bool is_current(const char *body)
 static void give_lease(void *context, const struct fake_request *request, struct fake_answer *reply)
 {
     (void)context;
-    char *text = malloc(1024);
+    char *text = malloc(2048);
+    char annotations[600] = "";
+    const char *note = strstr(request->body, "\"" NOTE "\":\"");
     reply->body = text;
     reply->free_body = true;
     if (atomic_load(&lease.broken)) {
@@ -90,6 +95,10 @@ static void give_lease(void *context, const struct fake_request *request, struct
     if (strcmp(request->method, "GET") != 0) {
         take_text(request->body, "\"holderIdentity\":\"", lease.ours, sizeof(lease.ours));
         take_text(request->body, "\"acquireTime\":\"", lease.acquired, sizeof(lease.acquired));
+        lease.note[0] = '\0';
+        if (note != NULL) {
+            take_text(note, "\"" NOTE "\":\"", lease.note, sizeof(lease.note));
+        }
         atomic_store(&lease.exists, true);
         lease.version++;
     } else if (!atomic_load(&lease.exists)) {
@@ -99,13 +108,17 @@ static void give_lease(void *context, const struct fake_request *request, struct
     }
     lease.version += atomic_load(&lease.renewed) ? 1 : 0;
     reply->status = strcmp(request->method, "POST") == 0 ? 201 : 200;
-    (void)snprintf(text, 1024,
+    if (lease.note[0] != '\0') {
+        (void)snprintf(annotations, sizeof(annotations), ",\"annotations\":{\"" NOTE "\":\"%s\"}",
+                       lease.note);
+    }
+    (void)snprintf(text, 2048,
                    "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{"
-                   "\"name\":\"sliced\",\"namespace\":\"gpu\",\"resourceVersion\":\"v%u\"},"
+                   "\"name\":\"sliced\",\"namespace\":\"gpu\",\"resourceVersion\":\"v%u\"%s},"
                    "\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":3600,"
                    "\"acquireTime\":\"%s\",\"renewTime\":\"2026-01-01T00:00:00.%06uZ\"}}",
-                   lease.version, atomic_load(&lease.other) ? "other" : lease.ours, lease.acquired,
-                   lease.version);
+                   lease.version, annotations, atomic_load(&lease.other) ? "other" : lease.ours,
+                   lease.acquired, lease.version);
 }
 
 static void give_spaces(void *context, const struct fake_request *request,
@@ -176,6 +189,9 @@ static void begin_with(struct scene *scene, bool election, bool queue)
     scene->config.election.enabled = election;
     scene->config.queue.enabled = queue;
     scene->config.queue.nominate_from = nominate_from;
+    if (tenants != NULL) {
+        scene->config.tenants = *tenants;
+    }
     (void)snprintf(scene->config.tenants.label, sizeof(scene->config.tenants.label), "%s",
                    label == NULL ? "" : label);
     scene->config.election.lease_duration_us = lease_us;
@@ -215,6 +231,7 @@ static int set_up(void **state)
     own_pod = NULL;
     nominate_from = 1;
     label = NULL;
+    tenants = NULL;
     memset(&lease, 0, sizeof(lease));
     return 0;
 }
@@ -279,6 +296,7 @@ static struct sl_pod *small_pod(void)
     const struct sl_pod_facts facts = {.namespace = SL_STR("default"),
                                        .name = SL_STR("s"),
                                        .uid = SL_STR("u-s"),
+                                       .created_us = (int64_t)time(NULL) * 1000000,
                                        .containers = &container};
     struct sl_pod *pod = sl_pod_new(&facts, NULL);
     assert_non_null(pod);
@@ -423,6 +441,88 @@ TEST_THAT(a_standby_releases_nothing)
     assert_true(queue.settle(queue.context, (int64_t)WAIT_S * 1000000));
     assert_int_equal(fake_api_count(scene.api, "PATCH", SMALL), 0);
     assert_false(sl_store_withdraw(scene.store, SL_STR("u-s")));
+    end(&scene);
+}
+
+/* ---- what a leader leaves to the next one ---- */
+
+#define LEFT "tenants1 3600000\\ns a nvidia.com/gpu 4711\\n"
+
+static const struct sl_tenants one_tenant = {.n_spaces = 1, .space = {{"default", "a"}}};
+
+/* A scene that takes a lease which nobody holds. */
+static void take_over(struct scene *scene, bool queue)
+{
+    atomic_store(&lease.exists, true);
+    (void)snprintf(lease.note, sizeof(lease.note), "%s", LEFT);
+    begin_with(scene, true, queue);
+}
+
+/* The n-th renewal, from 1; the first is the one that took the lease. */
+static const char *renewal(struct scene *scene, unsigned n)
+{
+    wait_requests(scene, "PUT", LEASES, n);
+    return fake_api_request(scene->api, place_of(scene, "PUT", LEASES, n))->body;
+}
+
+/* Waits for one with that text, and without the other. Returns which it is. */
+static unsigned await_renewal(struct scene *scene, const char *with, const char *without)
+{
+    unsigned n = 1;
+    int64_t until = (int64_t)time(NULL) + WAIT_S;
+    while (strstr(renewal(scene, n), with) == NULL || strstr(renewal(scene, n), without) != NULL) {
+        assert_true((int64_t)time(NULL) <= until);
+        n++;
+    }
+    return n;
+}
+
+TEST_THAT(the_record_of_the_leader_before_lives_on_in_the_next_ones)
+{
+    struct scene scene;
+    tenants = &one_tenant;
+    take_over(&scene, true);
+    wait_missing(&scene, "");
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    assert_true(await_renewal(&scene, "s a nvidia.com/gpu 4711\\n", "tenants1 3600000") > 1);
+    assert_non_null(strstr(renewal(&scene, 1), LEFT));
+    end(&scene);
+    assert_non_null(strstr(lease.note, "4711")); /* who gives the lease up leaves it there */
+}
+
+TEST_THAT(who_has_not_planned_yet_leaves_the_record_as_it_is)
+{
+    struct scene scene;
+    tenants = &one_tenant;
+    bound_pods = "[]"; /* no list: it never knows the cluster */
+    take_over(&scene, true);
+    for (unsigned n = 1; n <= 5; n++) {
+        assert_non_null(strstr(renewal(&scene, n), LEFT));
+    }
+    end(&scene);
+    assert_string_equal(lease.note, LEFT);
+}
+
+TEST_THAT(without_tenants_or_a_queue_the_record_goes)
+{
+    for (unsigned queue = 0; queue < 2; queue++) {
+        struct scene scene;
+        take_over(&scene, queue == 1);
+        (void)await_renewal(&scene, "holderIdentity", NOTE);
+        assert_non_null(strstr(renewal(&scene, 1), LEFT));
+        end(&scene);
+        assert_string_equal(lease.note, "");
+    }
+}
+
+TEST_THAT(the_record_follows_a_reload)
+{
+    struct scene scene;
+    take_over(&scene, true);
+    (void)await_renewal(&scene, "holderIdentity", NOTE);
+    scene.config.tenants = one_tenant;
+    sl_cluster_configure(scene.cluster, &scene.config);
+    (void)await_renewal(&scene, NOTE "\":\"tenants1 ", LEFT);
     end(&scene);
 }
 
