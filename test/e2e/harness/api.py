@@ -117,6 +117,8 @@ RESOURCES = {
     "Service": ("/api/v1", "services", True),
     "ServiceAccount": ("/api/v1", "serviceaccounts", True),
     "Secret": ("/api/v1", "secrets", True),
+    "ResourceQuota": ("/api/v1", "resourcequotas", True),
+    "LimitRange": ("/api/v1", "limitranges", True),
     "ConfigMap": ("/api/v1", "configmaps", True),
     "Job": ("/apis/batch/v1", "jobs", True),
     "CronJob": ("/apis/batch/v1", "cronjobs", True),

@@ -18,7 +18,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CONTROLLERS = ("job-controller,serviceaccount-controller,serviceaccount-token-controller,"
                "garbage-collector-controller,namespace-controller,root-ca-certificate-publisher-controller,"
                "disruption-controller,deployment-controller,replicaset-controller,"
-               "daemonset-controller,endpointslice-controller,clusterrole-aggregation-controller")
+               "daemonset-controller,endpointslice-controller,clusterrole-aggregation-controller,"
+               "resourcequota-controller")
 
 
 def tools():
