@@ -7,10 +7,7 @@
 #include "util/data/search.h"
 #include "util/data/vec.h"
 
-enum {
-    MISSES_MAX = 16, /* pods that turn out not to fit, at most in one search */
-    BESIDE_MAX = 32, /* pods tried on the reserved node, at most in one search */
-};
+enum { MISSES_MAX = 32 }; /* pods that turn out not to fit, at most in one search */
 
 void sl_backfill_free(struct sl_backfill *model)
 {
@@ -185,7 +182,7 @@ void sl_backfill_set_run(struct sl_backfill *model, const struct sl_wait *wait, 
 {
     const size_t slot = sl_waits_find(&model->waits, wait);
     if (slot < model->waits.size) {
-        model->waits.wait[slot].run_us = run_us;
+        sl_waits_set_run(&model->waits, slot, run_us);
     } else {
         set_end(model, wait->serial, run_us);
     }
@@ -219,59 +216,85 @@ static void start_wait(struct sl_backfill *model, size_t slot, uint32_t bin,
     remove_wait(model, slot);
 }
 
-/* Reserves the bin that first has room for that many units. */
-static void reserve_bin(struct sl_backfill *model, int64_t width)
+/* Reserves the bin, except `but`, that has room for that many units first, by until_us at the
+ * latest; among equals the first in order. False: there is none. */
+static bool reserve_bin(struct sl_backfill *model, int64_t width, uint32_t but, int64_t until_us)
 {
-    model->reserved = true;
-    model->reserved_bin = SL_BIN_NONE;
+    uint32_t found = SL_BIN_NONE;
     model->mark++;
-    for (size_t i = model->first_run; i < model->n_runs; i++) {
+    for (size_t i = model->first_run; i < model->n_runs && model->run[i].end_us <= until_us; i++) {
         const struct sl_run *run = &model->run[i];
         struct sl_bin *bin = &model->bins.bin[run->bin];
         bin->gain = bin->mark == model->mark ? bin->gain + run->width : run->width;
         bin->mark = model->mark;
-        if (bin->free + bin->gain >= width) {
-            model->reserved_bin = run->bin;
-            model->reserved_us = run->end_us;
-            model->reserved_spare = bin->free + bin->gain - width;
-            return;
+        if (run->bin != but && bin->free + bin->gain >= width) {
+            until_us = run->end_us; /* others may end at the same time */
+            found = run->bin < found ? run->bin : found;
         }
     }
+    if (found != SL_BIN_NONE) {
+        const struct sl_bin *bin = &model->bins.bin[found];
+        model->reserved_bin = found;
+        model->reserved_us = until_us;
+        model->reserved_spare = bin->free + bin->gain - width;
+    }
+    return found != SL_BIN_NONE;
 }
 
-static void backfill_elsewhere(struct sl_backfill *model, const struct sl_backfill_watch *watch)
+/* Returns the bin for a pod behind the first, which it may not delay; SL_BIN_NONE: none. */
+static uint32_t bin_behind(struct sl_backfill *model, const struct sl_wait *wait, bool ends,
+                           bool *fixed)
+{
+    const int64_t width = wait->pod.width;
+    const int64_t first = model->waits.wait[model->waits.first].pod.width;
+    uint32_t bin = sl_bins_choose(&model->bins, width, SL_BIN_NONE);
+    if (bin == SL_BIN_NONE || bin != model->reserved_bin || ends ||
+        width <= model->reserved_spare) {
+        return bin;
+    }
+    const uint32_t other = sl_bins_choose(&model->bins, width, bin);
+    if (other != SL_BIN_NONE || *fixed) {
+        return other;
+    }
+    /* Another bin may have room for the first just as early. */
+    *fixed = !reserve_bin(model, first, bin, model->reserved_us);
+    return *fixed ? SL_BIN_NONE : bin;
+}
+
+/* Returns the room for pods behind the first: once the reserved bin is fixed, there only for those
+ * that do not delay it. */
+static struct sl_waits_room room_behind(const struct sl_backfill *model, bool fixed)
 {
     const uint32_t but = model->reserved_bin;
-    size_t slot = model->waits.first + 1;
-    for (unsigned misses = 0; misses < MISSES_MAX; slot++) {
-        slot = sl_waits_next(&model->waits, slot, sl_bins_most_free(&model->bins, but));
-        if (slot >= model->waits.size) {
-            return;
-        }
-        const uint32_t bin = sl_bins_choose(&model->bins, model->waits.wait[slot].pod.width, but);
-        if (bin == SL_BIN_NONE) {
-            misses++;
-        } else {
-            start_wait(model, slot, bin, watch);
-        }
+    const int64_t free = sl_bins_most_free(&model->bins, SL_BIN_NONE);
+    if (!fixed || but == SL_BIN_NONE) {
+        return (struct sl_waits_room){free, free, INT64_MAX};
     }
+    const int64_t own = model->bins.bin[but].free;
+    const int64_t spare = own < model->reserved_spare ? own : model->reserved_spare;
+    const int64_t other = sl_bins_most_free(&model->bins, but);
+    return (struct sl_waits_room){other > spare ? other : spare, free,
+                                  model->reserved_us - model->now_us};
 }
 
-/* Starts pods on the reserved bin if they end in time or leave the first pod its units. */
-static void backfill_beside(struct sl_backfill *model, const struct sl_backfill_watch *watch)
+/* Starts pods behind the first, in order, where the planner would place them. */
+static void backfill(struct sl_backfill *model, const struct sl_backfill_watch *watch)
 {
-    const uint32_t bin = model->reserved_bin;
-    size_t slot = model->waits.first + 1;
-    for (unsigned looked = 0; looked < BESIDE_MAX; looked++, slot++) {
-        slot = sl_waits_next(&model->waits, slot, model->bins.bin[bin].free);
+    size_t slot = model->waits.first;
+    bool fixed = model->reserved_bin == SL_BIN_NONE;
+    for (unsigned misses = 0; misses < MISSES_MAX;) {
+        const struct sl_waits_room room = room_behind(model, fixed);
+        slot = sl_waits_next(&model->waits, slot + 1, &room);
         if (slot >= model->waits.size) {
             return;
         }
         const struct sl_wait *wait = &model->waits.wait[slot];
-        const int64_t width = wait->pod.width;
         const bool ends = model->now_us + wait->run_us <= model->reserved_us;
-        if (ends || width <= model->reserved_spare) {
-            model->reserved_spare -= ends ? 0 : width;
+        const uint32_t bin = bin_behind(model, wait, ends, &fixed);
+        if (bin == SL_BIN_NONE) {
+            misses++;
+        } else {
+            model->reserved_spare -= bin == model->reserved_bin && !ends ? wait->pod.width : 0;
             start_wait(model, slot, bin, watch);
         }
     }
@@ -293,12 +316,11 @@ static void start_all(struct sl_backfill *model, const struct sl_backfill_watch 
         return;
     }
     if (!model->reserved) {
-        reserve_bin(model, waits->wait[waits->first].pod.width);
+        model->reserved = true;
+        model->reserved_bin = SL_BIN_NONE;
+        (void)reserve_bin(model, waits->wait[waits->first].pod.width, SL_BIN_NONE, INT64_MAX);
     }
-    backfill_elsewhere(model, watch);
-    if (model->reserved_bin != SL_BIN_NONE) {
-        backfill_beside(model, watch);
-    }
+    backfill(model, watch);
 }
 
 void sl_backfill_play(struct sl_backfill *model, int64_t until_us,
@@ -306,6 +328,9 @@ void sl_backfill_play(struct sl_backfill *model, int64_t until_us,
 {
     model->stopped = false;
     while (!model->stopped) {
+        if (until_us == INT64_MAX && sl_waits_is_empty(&model->waits)) {
+            break; /* what runs on changes nothing */
+        }
         int64_t at_us = next_end(model);
         if (model->stirred || at_us < model->now_us) {
             at_us = model->now_us;

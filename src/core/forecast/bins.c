@@ -1,4 +1,4 @@
-/* Keeps bins in lists by their free units. */
+/* Keeps bins in sets by their free units. */
 #include "core/forecast/bins.h"
 
 #include <stdlib.h>
@@ -7,14 +7,23 @@
 #include "util/data/search.h"
 #include "util/data/vec.h"
 
+enum { WORD = 64 };
+
 void sl_bins_free(struct sl_bins *bins)
 {
     free(bins->bin);
+    free(bins->named);
+    free(bins->bits);
 }
 
 int sl_bins_reserve(struct sl_bins *bins, size_t n)
 {
-    return sl_vec_reserve(&bins->bin, &bins->cap, n, sizeof(*bins->bin));
+    const size_t bits = (n + WORD - 1) / WORD * (SL_BINS_LEVELS + 1);
+    if (sl_vec_reserve(&bins->bin, &bins->cap, n, sizeof(*bins->bin)) != 0 ||
+        sl_vec_reserve(&bins->named, &bins->named_cap, n, sizeof(*bins->named)) != 0) {
+        return -1;
+    }
+    return sl_vec_reserve(&bins->bits, &bins->bits_cap, bits, sizeof(*bins->bits));
 }
 
 static size_t level_for(const struct sl_bins *bins, int64_t units)
@@ -30,51 +39,58 @@ static size_t level_for(const struct sl_bins *bins, int64_t units)
     return (size_t)(units / step);
 }
 
-static void link_bin(struct sl_bins *bins, uint32_t index)
+static void toggle(struct sl_bins *bins, size_t level, uint32_t index, bool in)
 {
-    struct sl_bin *bin = &bins->bin[index];
-    uint32_t *head = &bins->level[level_for(bins, bin->free)];
-    bin->prev = SL_BIN_NONE;
-    bin->next = *head;
-    if (*head != SL_BIN_NONE) {
-        bins->bin[*head].prev = index;
-    }
-    *head = index;
+    bins->bits[level * bins->words + index / WORD] ^= UINT64_C(1) << index % WORD;
+    bins->count[level] = in ? bins->count[level] + 1 : bins->count[level] - 1;
 }
 
 void sl_bins_set_free(struct sl_bins *bins, uint32_t index, int64_t units)
 {
     struct sl_bin *bin = &bins->bin[index];
-    if (level_for(bins, bin->free) == level_for(bins, units)) {
-        bin->free = units;
-        return;
-    }
-    if (bin->prev != SL_BIN_NONE) {
-        bins->bin[bin->prev].next = bin->next;
-    } else {
-        bins->level[level_for(bins, bin->free)] = bin->next;
-    }
-    if (bin->next != SL_BIN_NONE) {
-        bins->bin[bin->next].prev = bin->prev;
-    }
+    const size_t from = level_for(bins, bin->free);
+    const size_t to = level_for(bins, units);
     bin->free = units;
-    link_bin(bins, index);
+    if (from != to) {
+        toggle(bins, from, index, false);
+        toggle(bins, to, index, true);
+    }
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct sl_bin_name *x = a;
+    const struct sl_bin_name *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
+                            : (x->bin > y->bin) - (x->bin < y->bin);
+}
+
+void sl_bins_name(struct sl_bins *bins)
+{
+    for (size_t i = 0; i < bins->n; i++) {
+        bins->named[i] = (struct sl_bin_name){bins->bin[i].key, (uint32_t)i};
+    }
+    if (bins->n > 1) {
+        qsort(bins->named, bins->n, sizeof(*bins->named), compare_names);
+    }
 }
 
 void sl_bins_clear(struct sl_bins *bins)
 {
     bins->largest = 0;
+    bins->words = (bins->n + WORD - 1) / WORD;
+    memset(bins->count, 0, sizeof(bins->count));
     for (size_t i = 0; i < bins->n; i++) {
         struct sl_bin *bin = &bins->bin[i];
         bin->free = bin->units;
         bin->mark = 0;
         bins->largest = bin->units > bins->largest ? bin->units : bins->largest;
     }
-    for (size_t i = 0; i <= SL_BINS_LEVELS; i++) {
-        bins->level[i] = SL_BIN_NONE;
+    if (bins->n > 0) {
+        memset(bins->bits, 0, bins->words * (SL_BINS_LEVELS + 1) * sizeof(*bins->bits));
     }
-    for (size_t i = bins->n; i > 0; i--) {
-        link_bin(bins, (uint32_t)(i - 1));
+    for (size_t i = 0; i < bins->n; i++) {
+        toggle(bins, level_for(bins, bins->bin[i].free), (uint32_t)i, true);
     }
 }
 
@@ -82,18 +98,13 @@ void sl_bins_copy(struct sl_bins *to, const struct sl_bins *from)
 {
     if (from->n > 0) {
         memcpy(to->bin, from->bin, from->n * sizeof(*from->bin));
+        memcpy(to->named, from->named, from->n * sizeof(*from->named));
+        memcpy(to->bits, from->bits, from->words * (SL_BINS_LEVELS + 1) * sizeof(*from->bits));
     }
-    memcpy(to->level, from->level, sizeof(from->level));
+    memcpy(to->count, from->count, sizeof(from->count));
     to->n = from->n;
+    to->words = from->words;
     to->largest = from->largest;
-}
-
-int sl_bins_compare(const void *a, const void *b)
-{
-    const struct sl_bin *x = a;
-    const struct sl_bin *y = b;
-    return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
-                            : (x->units > y->units) - (x->units < y->units);
 }
 
 bool sl_bins_are_divided_by(const struct sl_bins *bins, int64_t width)
@@ -106,10 +117,14 @@ bool sl_bins_are_divided_by(const struct sl_bins *bins, int64_t width)
     return width > 0;
 }
 
-uint32_t sl_bins_choose(const struct sl_bins *bins, int64_t width, uint32_t but)
+/* Returns the first bin of the level, except `but`, with room for the width. */
+static uint32_t first_of_level(const struct sl_bins *bins, size_t level, int64_t width,
+                               uint32_t but)
 {
-    for (size_t level = level_for(bins, width); level <= SL_BINS_LEVELS; level++) {
-        for (uint32_t i = bins->level[level]; i != SL_BIN_NONE; i = bins->bin[i].next) {
+    const uint64_t *bits = &bins->bits[level * bins->words];
+    for (size_t word = 0; bins->count[level] > 0 && word < bins->words; word++) {
+        for (uint64_t left = bits[word]; left != 0; left &= left - 1) {
+            const uint32_t i = (uint32_t)(word * WORD) + (uint32_t)__builtin_ctzll(left);
             if (i != but && bins->bin[i].free >= width) {
                 return i;
             }
@@ -118,22 +133,32 @@ uint32_t sl_bins_choose(const struct sl_bins *bins, int64_t width, uint32_t but)
     return SL_BIN_NONE;
 }
 
+uint32_t sl_bins_choose(const struct sl_bins *bins, int64_t width, uint32_t but)
+{
+    const size_t top = level_for(bins, bins->largest);
+    uint32_t found = SL_BIN_NONE;
+    for (size_t level = level_for(bins, width); level <= top && found == SL_BIN_NONE; level++) {
+        found = first_of_level(bins, level, width, but);
+    }
+    return found;
+}
+
 int64_t sl_bins_most_free(const struct sl_bins *bins, uint32_t but)
 {
-    for (size_t level = SL_BINS_LEVELS; level > 0; level--) {
-        const uint32_t i = bins->level[level];
-        if (i != SL_BIN_NONE && (i != but || bins->bin[i].next != SL_BIN_NONE)) {
+    const size_t its = but == SL_BIN_NONE ? 0 : level_for(bins, bins->bin[but].free);
+    for (size_t level = level_for(bins, bins->largest); level > 0; level--) {
+        if (bins->count[level] > (but != SL_BIN_NONE && level == its ? 1 : 0)) {
             return bins->largest <= SL_BINS_LEVELS ? (int64_t)level : bins->largest;
         }
     }
     return 0;
 }
 
-static bool bin_is_before(const void *item, const void *key)
+static bool name_is_before(const void *item, const void *key)
 {
-    const struct sl_bin *bin = item;
+    const struct sl_bin_name *name = item;
     const uint64_t *wanted = key;
-    return bin->key < *wanted;
+    return name->key < *wanted;
 }
 
 /* Prefers the tightest bin that has room, else the one with the most free units. */
@@ -145,10 +170,12 @@ static bool suits_better(int64_t units, int64_t than, int64_t width)
 uint32_t sl_bins_of_node(const struct sl_bins *bins, uint64_t key, int64_t width)
 {
     uint32_t best = SL_BIN_NONE;
-    for (size_t i = sl_lower_bound(bins->bin, bins->n, sizeof(*bins->bin), &key, bin_is_before);
-         i < bins->n && bins->bin[i].key == key; i++) {
-        if (best == SL_BIN_NONE || suits_better(bins->bin[i].free, bins->bin[best].free, width)) {
-            best = (uint32_t)i;
+    for (size_t i =
+             sl_lower_bound(bins->named, bins->n, sizeof(*bins->named), &key, name_is_before);
+         i < bins->n && bins->named[i].key == key; i++) {
+        const uint32_t bin = bins->named[i].bin;
+        if (best == SL_BIN_NONE || suits_better(bins->bin[bin].free, bins->bin[best].free, width)) {
+            best = bin;
         }
     }
     return best != SL_BIN_NONE ? best : sl_bins_choose(bins, width, SL_BIN_NONE);

@@ -1,4 +1,4 @@
-/* Nodes as bins of units, found by their free units. */
+/* Nodes as bins of units, found by their free units; among equals the first in the array. */
 #ifndef SLICED_CORE_FORECAST_BINS_H
 #define SLICED_CORE_FORECAST_BINS_H
 
@@ -17,28 +17,36 @@ struct sl_bin {
     int64_t free; /* below 0 when running pods hold more than there is */
     int64_t gain; /* of a search: units freed in it, if mark is the search's */
     uint64_t mark;
-    uint32_t next; /* in the list of its level */
-    uint32_t prev;
+};
+
+struct sl_bin_name {
+    uint64_t key;
+    uint32_t bin;
 };
 
 /* Zeroed: no bins. */
 struct sl_bins {
-    struct sl_bin *bin; /* by key, then units */
+    struct sl_bin *bin;        /* as planner and caller name nodes: among equals the first goes */
+    struct sl_bin_name *named; /* by key */
+    uint64_t *bits;            /* of each level, with `words` words: its bins */
     size_t n;
     size_t cap;
-    uint32_t level[SL_BINS_LEVELS + 1]; /* first bins of the lists by free units */
+    size_t named_cap;
+    size_t bits_cap;
+    size_t words;
+    uint32_t count[SL_BINS_LEVELS + 1]; /* of each level */
     int64_t largest;                    /* units of the largest bin */
 };
 
 void sl_bins_free(struct sl_bins *bins);
 /* Makes room for n bins; -1 when out of memory. */
 int sl_bins_reserve(struct sl_bins *bins, size_t n);
-/* Frees all units. The array must be filled and sorted. */
+/* To be called when the array has been filled with n bins. */
+void sl_bins_name(struct sl_bins *bins);
+/* Frees all units. */
 void sl_bins_clear(struct sl_bins *bins);
 /* The copy must have reserved room. */
 void sl_bins_copy(struct sl_bins *to, const struct sl_bins *from);
-/* For qsort: by key, then units. */
-int sl_bins_compare(const void *a, const void *b);
 /* True when pods of that width fill every bin, so that only the sum of free units counts. */
 bool sl_bins_are_divided_by(const struct sl_bins *bins, int64_t width);
 void sl_bins_set_free(struct sl_bins *bins, uint32_t index, int64_t units);

@@ -1,4 +1,4 @@
-/* Slots in order, and a tree of the least widths over them. */
+/* Slots in order, and a tree of the least widths and run times over them. */
 #include "core/forecast/waits.h"
 
 #include <stdlib.h>
@@ -9,26 +9,29 @@
 void sl_waits_free(struct sl_waits *waits)
 {
     free(waits->wait);
-    free(waits->narrowest);
+    free(waits->least);
 }
 
-static int64_t width_at(const struct sl_waits *waits, size_t slot)
+static struct sl_waits_least least_at(const struct sl_waits *waits, size_t slot)
 {
-    const bool waiting = slot < waits->used && waits->wait[slot].pod.width > 0;
-    return waiting ? waits->wait[slot].pod.width : INT64_MAX;
+    const struct sl_wait *wait = &waits->wait[slot];
+    return slot < waits->used && wait->pod.width > 0
+               ? (struct sl_waits_least){wait->pod.width, wait->run_us}
+               : (struct sl_waits_least){INT64_MAX, INT64_MAX};
 }
 
 static void join_children(struct sl_waits *waits, size_t i)
 {
-    const int64_t left = waits->narrowest[2 * i];
-    const int64_t right = waits->narrowest[2 * i + 1];
-    waits->narrowest[i] = left < right ? left : right;
+    const struct sl_waits_least left = waits->least[2 * i];
+    const struct sl_waits_least right = waits->least[2 * i + 1];
+    waits->least[i].width = left.width < right.width ? left.width : right.width;
+    waits->least[i].run_us = left.run_us < right.run_us ? left.run_us : right.run_us;
 }
 
 static void set_leaf(struct sl_waits *waits, size_t slot)
 {
     size_t i = waits->size + slot;
-    waits->narrowest[i] = width_at(waits, slot);
+    waits->least[i] = least_at(waits, slot);
     for (i /= 2; i > 0; i /= 2) {
         join_children(waits, i);
     }
@@ -37,7 +40,7 @@ static void set_leaf(struct sl_waits *waits, size_t slot)
 static void fill_tree(struct sl_waits *waits)
 {
     for (size_t i = 0; i < waits->size; i++) {
-        waits->narrowest[waits->size + i] = width_at(waits, i);
+        waits->least[waits->size + i] = least_at(waits, i);
     }
     for (size_t i = waits->size; i-- > 1;) {
         join_children(waits, i);
@@ -58,11 +61,11 @@ int sl_waits_reserve(struct sl_waits *waits, size_t n)
         return -1;
     }
     waits->wait = wait;
-    int64_t *tree = realloc(waits->narrowest, 2 * size * sizeof(*tree));
+    struct sl_waits_least *tree = realloc(waits->least, 2 * size * sizeof(*tree));
     if (tree == NULL) {
         return -1;
     }
-    waits->narrowest = tree;
+    waits->least = tree;
     waits->size = size;
     fill_tree(waits);
     return 0;
@@ -147,13 +150,29 @@ size_t sl_waits_find(const struct sl_waits *waits, const struct sl_wait *wait)
     return waiting ? slot : waits->size;
 }
 
-size_t sl_waits_next(const struct sl_waits *waits, size_t from, int64_t units)
+void sl_waits_set_run(struct sl_waits *waits, size_t slot, int64_t run_us)
 {
-    if (from >= waits->used || units <= 0) {
+    waits->wait[slot].run_us = run_us;
+    set_leaf(waits, slot);
+}
+
+static bool has_room(const struct sl_waits_least *least, const struct sl_waits_room *room)
+{
+    return least->width <= room->units ||
+           (least->width <= room->brief_units && least->run_us <= room->run_us);
+}
+
+size_t sl_waits_next(const struct sl_waits *waits, size_t from, const struct sl_waits_room *room)
+{
+    size_t i = waits->size + from;
+    if (from >= waits->used) {
         return waits->size;
     }
-    size_t i = waits->size + from;
-    while (waits->narrowest[i] > units) {
+    while (i < waits->size || !has_room(&waits->least[i], room)) {
+        if (has_room(&waits->least[i], room)) {
+            i *= 2;
+            continue;
+        }
         while (i % 2 == 1) { /* go up until there is a right sibling */
             if (i == 1) {
                 return waits->size;
@@ -161,9 +180,6 @@ size_t sl_waits_next(const struct sl_waits *waits, size_t from, int64_t units)
             i /= 2;
         }
         i++;
-    }
-    while (i < waits->size) {
-        i = waits->narrowest[2 * i] <= units ? 2 * i : 2 * i + 1;
     }
     return i - waits->size;
 }

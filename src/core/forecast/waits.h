@@ -12,11 +12,17 @@ struct sl_wait {
     uint8_t rank;    /* the caller's */
 };
 
+/* The least of each, maybe of two pods. */
+struct sl_waits_least {
+    int64_t width;
+    int64_t run_us;
+};
+
 /* Zeroed: no pod waits. */
 struct sl_waits {
     struct sl_wait *wait;
-    int64_t *narrowest; /* the least width below each node of the tree; root at 1, leaves at size */
-    size_t first;       /* all slots before it are removed */
+    struct sl_waits_least *least; /* below each node of the tree; root at 1, leaves at size */
+    size_t first;                 /* all slots before it are removed */
     size_t used;
     size_t size; /* a power of two, or 0 */
 };
@@ -30,10 +36,17 @@ void sl_waits_copy(struct sl_waits *to, const struct sl_waits *from);
 /* Adds a pod; the caller has reserved room. True: slots of other pods have changed. */
 bool sl_waits_push(struct sl_waits *waits, const struct sl_wait *wait);
 void sl_waits_remove(struct sl_waits *waits, size_t slot);
+void sl_waits_set_run(struct sl_waits *waits, size_t slot, int64_t run_us);
 /* Returns the slot of the pod of equal order and serial; waits->size: it does not wait. */
 size_t sl_waits_find(const struct sl_waits *waits, const struct sl_wait *wait);
-/* Returns the first slot from `from` on whose pod is no wider than units; waits->size: none. */
-size_t sl_waits_next(const struct sl_waits *waits, size_t from, int64_t units);
+/* Room for a pod: `units`, or `brief_units` if it runs no longer than run_us. */
+struct sl_waits_room {
+    int64_t units;
+    int64_t brief_units;
+    int64_t run_us;
+};
+/* Returns the first slot from `from` on whose pod has room; waits->size: none. */
+size_t sl_waits_next(const struct sl_waits *waits, size_t from, const struct sl_waits_room *room);
 
 static inline bool sl_waits_is_empty(const struct sl_waits *waits)
 {

@@ -1,8 +1,6 @@
 /* The virtual FIFO and the layouts of a mixed lane. */
 #include "core/promise/mixed.h"
 
-#include <stdlib.h>
-
 #include "core/promise/allowance.h"
 #include "core/promise/lane.h"
 
@@ -205,9 +203,7 @@ static int move_to_nodes(struct sl_mixed *mixed, const struct sl_promise_node *n
         fresh->bins.bin[i] = (struct sl_bin){.key = node[i].key, .units = node[i].units};
     }
     fresh->bins.n = n;
-    if (n > 1) {
-        qsort(fresh->bins.bin, n, sizeof(*fresh->bins.bin), sl_bins_compare);
-    }
+    sl_bins_name(&fresh->bins);
     sl_backfill_clear(fresh, now_us);
     for (size_t i = fifo->n_runs; i > fifo->first_run; i--) { /* the last to end chooses first */
         const struct sl_run *run = &fifo->run[i - 1];

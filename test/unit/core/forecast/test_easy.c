@@ -184,6 +184,7 @@ static void set_up(struct play *play, uint64_t seed)
     assert_int_equal(sl_backfill_reserve(&play->model, 1, UNITS, PODS), 0);
     play->model.bins.bin[0] = (struct sl_bin){.key = 1, .units = UNITS};
     play->model.bins.n = 1;
+    sl_bins_name(&play->model.bins);
     sl_backfill_clear(&play->model, 0);
     for (size_t i = 0; i < PODS; i++) {
         struct pod *pod = &play->pod[i];

@@ -31,6 +31,7 @@ static void push(struct play *play)
                                          .width = 1 + (int64_t)draw(play, 9),
                                          .submit_us = (int64_t)serial - (int64_t)draw(play, 6),
                                          .priority = (int32_t)draw(play, 3) / 2},
+                                 .run_us = (int64_t)(serial % 5),
                                  .serial = serial};
     size_t i = play->n++;
     for (; i > 0 && sl_lane_compare(&wait.pod, &play->list[i - 1].pod) < 0; i--) {
@@ -77,12 +78,15 @@ static void check(const struct play *play)
         assert_int_equal(waits->wait[waits->first].serial, play->list[0].serial);
     }
     for (int64_t units = 0; units <= 9; units++) {
-        size_t slot = sl_waits_next(waits, waits->first, units);
+        const struct sl_waits_room room = {units / 2, units, 1 + units % 4};
+        size_t slot = sl_waits_next(waits, waits->first, &room);
         for (size_t i = 0; i < play->n; i++) {
-            if (play->list[i].pod.width <= units) {
+            const struct sl_wait *wait = &play->list[i];
+            if (wait->pod.width <= room.units ||
+                (wait->pod.width <= room.brief_units && wait->run_us <= room.run_us)) {
                 assert_true(slot < waits->size);
-                assert_int_equal(waits->wait[slot].serial, play->list[i].serial);
-                slot = sl_waits_next(waits, slot + 1, units);
+                assert_int_equal(waits->wait[slot].serial, wait->serial);
+                slot = sl_waits_next(waits, slot + 1, &room);
             }
         }
         assert_int_equal(slot, waits->size);

@@ -542,6 +542,7 @@ static void set_up(struct account *a, uint64_t seed)
             models[m]->bins.bin[i] = (struct sl_bin){.key = nodes[i].key, .units = nodes[i].units};
         }
         models[m]->bins.n = NODES;
+        sl_bins_name(&models[m]->bins);
         sl_backfill_clear(models[m], 0);
     }
     assert_false(sl_promise_is_mixed(a->promise));
