@@ -59,6 +59,10 @@ struct sl_promise_node {
 int sl_promise_set_nodes(struct sl_promise *promise, const struct sl_promise_node *node, size_t n,
                          int64_t now_us, struct sl_error *err);
 
+/* Tells that nodes are chosen so that free units stay together for pods of several, as the score's
+ * default weights for whole GPUs do; else the fullest node is chosen. Forecasts choose alike. */
+void sl_promise_keep_sets(struct sl_promise *promise, bool keep);
+
 /* Adds a waiting pod. -1: out of memory, pods_max reached, a width of 0, or a known id. */
 int sl_promise_arrive(struct sl_promise *promise, const struct sl_promise_pod *pod, int64_t now_us,
                       struct sl_error *err);

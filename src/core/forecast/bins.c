@@ -105,6 +105,8 @@ void sl_bins_copy(struct sl_bins *to, const struct sl_bins *from)
     to->n = from->n;
     to->words = from->words;
     to->largest = from->largest;
+    to->keeps_sets = from->keeps_sets;
+    memcpy(to->odd, from->odd, sizeof(from->odd));
 }
 
 bool sl_bins_are_divided_by(const struct sl_bins *bins, int64_t width)
@@ -133,14 +135,58 @@ static uint32_t first_of_level(const struct sl_bins *bins, size_t level, int64_t
     return SL_BIN_NONE;
 }
 
+void sl_bins_set_mix(struct sl_bins *bins, const uint32_t *pods)
+{
+    int64_t all = 0;
+    int64_t units = 0;
+    for (int64_t n = 1; n <= SL_BINS_LEVELS; n++) {
+        all += pods[n];
+    }
+    for (int64_t n = 1; n <= SL_BINS_LEVELS && all > 0; n++) {
+        units += (pods[n] * (INT64_C(1) << 16) / all) * n;
+    }
+    bins->keeps_sets = units > 0 && bins->largest <= SL_BINS_LEVELS;
+    memset(bins->odd, 0, sizeof(bins->odd));
+    for (int64_t n = 2; n <= SL_BINS_LEVELS && bins->keeps_sets; n++) {
+        const int64_t share = ((pods[n] * (INT64_C(1) << 16) / all * n) << 16) / units;
+        for (int64_t free = 1; pods[n] > 0 && free <= bins->largest; free++) {
+            bins->odd[free] += free % n * share;
+        }
+    }
+}
+
+/* How well a bin with so much free suits the width, as the score's default weights for whole GPUs
+ * have it: 10 of 140 for packing, 30 for keeping sets together, 100 for what is the same here. */
+static int64_t total_of(const struct sl_bins *bins, int64_t free, int64_t width)
+{
+    const int64_t packing = (bins->largest - free + width) * 100 / bins->largest;
+    const int64_t before = bins->odd[free] * 250 >> 8;
+    const int64_t gain = before - (bins->odd[free - width] * 250 >> 8);
+    const int64_t scale = (gain < 0 ? -gain : gain) + 25600 * width;
+    const int64_t whole = (200 * (scale + gain) / scale + 2) / 4;
+    return (2 * (10 * packing + 100 * 50 + 30 * whole) + 140) / 280;
+}
+
 uint32_t sl_bins_choose(const struct sl_bins *bins, int64_t width, uint32_t but)
 {
     const size_t top = level_for(bins, bins->largest);
-    uint32_t found = SL_BIN_NONE;
-    for (size_t level = level_for(bins, width); level <= top && found == SL_BIN_NONE; level++) {
-        found = first_of_level(bins, level, width, but);
+    uint32_t best = SL_BIN_NONE;
+    int64_t most = -1;
+    for (size_t level = level_for(bins, width); level <= top; level++) {
+        const uint32_t found = first_of_level(bins, level, width, but);
+        if (found == SL_BIN_NONE) {
+            continue;
+        }
+        if (!bins->keeps_sets) {
+            return found;
+        }
+        const int64_t total = total_of(bins, (int64_t)level, width);
+        if (total > most || (total == most && found < best)) {
+            most = total;
+            best = found;
+        }
     }
-    return found;
+    return best;
 }
 
 int64_t sl_bins_most_free(const struct sl_bins *bins, uint32_t but)

@@ -36,6 +36,8 @@ struct sl_bins {
     size_t words;
     uint32_t count[SL_BINS_LEVELS + 1]; /* of each level */
     int64_t largest;                    /* units of the largest bin */
+    bool keeps_sets;                    /* the next member counts */
+    int64_t odd[SL_BINS_LEVELS + 1];    /* by free units: those left over by wide pods */
 };
 
 void sl_bins_free(struct sl_bins *bins);
@@ -50,7 +52,11 @@ void sl_bins_copy(struct sl_bins *to, const struct sl_bins *from);
 /* True when pods of that width fill every bin, so that only the sum of free units counts. */
 bool sl_bins_are_divided_by(const struct sl_bins *bins, int64_t width);
 void sl_bins_set_free(struct sl_bins *bins, uint32_t index, int64_t units);
-/* Returns the fullest bin, except `but`, with room for the width; SL_BIN_NONE: none. */
+/* Tells how many pods of each width there are, of up to SL_BINS_LEVELS units: bins are chosen as
+ * the score of whole GPUs does by default, so that free units stay together for them. */
+void sl_bins_set_mix(struct sl_bins *bins, const uint32_t *pods);
+/* Returns the fullest bin, or that which the mix prefers, except `but`, with room for the width;
+ * SL_BIN_NONE: none. */
 uint32_t sl_bins_choose(const struct sl_bins *bins, int64_t width, uint32_t but);
 /* Returns an upper bound on the free units of bins except `but`; loose when levels are wide. */
 int64_t sl_bins_most_free(const struct sl_bins *bins, uint32_t but);

@@ -22,11 +22,19 @@ static struct sl_wait wait_of(const struct sl_promise *promise, struct sl_promis
     };
 }
 
+static void set_mix(const struct sl_promise *promise, struct sl_backfill *model)
+{
+    if (promise->mixed.keeps_sets) {
+        sl_bins_set_mix(&model->bins, promise->mixed.pods);
+    }
+}
+
 /* Sets the trial up with the pods that really run and wait. */
 static void set_trial(struct sl_promise *promise, struct sl_backfill *trial,
                       const struct sl_promise_member *without)
 {
     sl_backfill_clear(trial, promise->now_us);
+    set_mix(promise, trial);
     promise->due_us = INT64_MAX;
     for (size_t i = 0; i < promise->n_running; i++) {
         const struct sl_promise_member *member = promise->running[i];
@@ -118,10 +126,34 @@ static void show_wait(int64_t *longest_us, int64_t wait_us)
     *longest_us = wait_us > *longest_us ? wait_us : *longest_us;
 }
 
+/* Counts a pod of that width among those by which nodes are chosen. */
+static void count_width(struct sl_mixed *mixed, int64_t width, int by)
+{
+    if (width <= SL_BINS_LEVELS) {
+        mixed->pods[width] += (uint32_t)by;
+    }
+}
+
+static void count_started(struct sl_mixed *mixed, int64_t width)
+{
+    uint8_t *slot = &mixed->started[mixed->n_started % SL_MIXED_STARTED];
+    if (mixed->n_started++ >= SL_MIXED_STARTED) {
+        count_width(mixed, *slot, -1);
+    }
+    *slot = (uint8_t)(width <= SL_BINS_LEVELS ? width : SL_BINS_LEVELS + 1);
+}
+
+void sl_mixed_pass(struct sl_promise *promise, int64_t width)
+{
+    count_width(&promise->mixed, width, 1);
+    count_started(&promise->mixed, width);
+}
+
 static bool note_settled(void *context, const struct sl_wait *wait, int64_t at_us)
 {
     struct sl_promise *promise = context;
     struct sl_promise_rank *rank = &promise->rank[wait->rank];
+    count_started(&promise->mixed, wait->pod.width);
     show_wait(&rank->settled_us, at_us - wait->pod.submit_us);
     show_wait(&rank->longest_us, at_us - wait->pod.submit_us);
     return true;
@@ -141,6 +173,7 @@ static bool note_foreseen(void *context, const struct sl_wait *wait, int64_t at_
 static void catch_up(struct sl_promise *promise)
 {
     const struct sl_backfill_watch watch = {note_settled, promise};
+    set_mix(promise, &promise->mixed.fifo);
     sl_backfill_play(&promise->mixed.fifo, promise->now_us, &watch);
     promise->mixed.credit += promise->mixed.credit < CREDIT_MAX ? CREDIT : 0;
 }
@@ -154,8 +187,11 @@ void sl_mixed_arrive(struct sl_promise *promise, struct sl_promise_member *membe
                                    .end_us = member->started_us + wait.run_us,
                                    .width = member->pod.width,
                                    .serial = member->serial};
+        sl_mixed_pass(promise, member->pod.width);
         (void)sl_backfill_start(&promise->mixed.fifo, &run, member->node);
     } else {
+        count_width(&promise->mixed, member->pod.width,
+                    member->pod.width <= promise->mixed.fifo.bins.largest ? 1 : 0);
         sl_backfill_push(&promise->mixed.fifo, &wait);
     }
 }
@@ -169,6 +205,9 @@ void sl_mixed_over(struct sl_promise *promise, const struct sl_promise_member *m
     const struct sl_wait wait = {.pod = member->pod, .serial = member->serial};
     catch_up(promise);
     if (withdrawn) {
+        const struct sl_waits *line = &promise->mixed.fifo.waits;
+        count_width(&promise->mixed, wait.pod.width,
+                    sl_waits_find(line, &wait) < line->size ? -1 : 0);
         sl_backfill_withdraw(&promise->mixed.fifo, &wait);
     } else if (run_us != sl_promise_estimate(promise, member)) {
         sl_backfill_set_run(&promise->mixed.fifo, &wait, run_us);
@@ -211,7 +250,9 @@ static int move_to_nodes(struct sl_mixed *mixed, const struct sl_promise_node *n
     }
     sl_backfill_sort(fresh);
     for (size_t i = fifo->waits.first; i < fifo->waits.used; i++) {
-        if (fifo->waits.wait[i].pod.width > 0) {
+        const int64_t width = fifo->waits.wait[i].pod.width;
+        if (width > 0) {
+            count_width(mixed, width, width > fresh->bins.largest ? -1 : 0);
             sl_backfill_push(fresh, &fifo->waits.wait[i]);
         }
     }

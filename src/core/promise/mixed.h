@@ -7,7 +7,7 @@
 #include "core/promise/rank.h"
 #include "sliced/promise.h"
 
-enum { SL_MIXED_REFUSALS = 8 };
+enum { SL_MIXED_REFUSALS = 8, SL_MIXED_STARTED = 1024 };
 
 /* A refusal of a pod on a node (0: any). It refuses pods at least as long and wide too. */
 struct sl_mixed_refusal {
@@ -18,14 +18,18 @@ struct sl_mixed_refusal {
 
 /* Zeroed: the lane is not mixed yet. */
 struct sl_mixed {
-    int64_t width;            /* of all pods so far; 0: no pod came, -1: several widths */
-    int64_t widest;           /* of all pods so far */
-    struct sl_backfill fifo;  /* the virtual FIFO, played up to now */
-    struct sl_backfill trial; /* for looking ahead */
-    uint64_t serial;          /* number of the last pod */
-    size_t credit;            /* steps that looking ahead may take */
-    uint64_t looked;          /* the lane's state for which the ranks' longest_us hold */
-    uint64_t looks;           /* how often the virtual FIFO was played ahead */
+    int64_t width;                     /* of all pods so far; 0: no pod came, -1: several widths */
+    int64_t widest;                    /* of all pods so far */
+    struct sl_backfill fifo;           /* the virtual FIFO, played up to now */
+    struct sl_backfill trial;          /* for looking ahead */
+    bool keeps_sets;                   /* see sl_promise_keep_sets */
+    uint32_t pods[SL_BINS_LEVELS + 1]; /* by width: those that wait in it and the last to start */
+    uint8_t started[SL_MIXED_STARTED]; /* widths of the last to start, a ring */
+    size_t n_started;
+    uint64_t serial; /* number of the last pod */
+    size_t credit;   /* steps that looking ahead may take */
+    uint64_t looked; /* the lane's state for which the ranks' longest_us hold */
+    uint64_t looks;  /* how often the virtual FIFO was played ahead */
     /* The last layout. */
     uint64_t layout;                   /* its number */
     uint64_t state;                    /* the lane's state then */
@@ -55,6 +59,8 @@ int sl_mixed_begin(struct sl_promise *promise, int64_t width);
 int sl_mixed_set_nodes(struct sl_promise *promise, const struct sl_promise_node *node, size_t n);
 /* Makes room for one more pod. -1 when out of memory. */
 int sl_mixed_reserve(struct sl_promise *promise);
+/* Counts a pod of a lane that is not mixed yet. */
+void sl_mixed_pass(struct sl_promise *promise, int64_t width);
 /* Tells of a pod which arrives, or turns up running (adopted). The caller has reserved room. */
 void sl_mixed_arrive(struct sl_promise *promise, struct sl_promise_member *member, bool adopted);
 void sl_mixed_started(struct sl_promise *promise, const struct sl_promise_member *member);

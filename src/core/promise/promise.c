@@ -89,6 +89,11 @@ int sl_promise_set_nodes(struct sl_promise *promise, const struct sl_promise_nod
     return 0;
 }
 
+void sl_promise_keep_sets(struct sl_promise *promise, bool keep)
+{
+    promise->mixed.keeps_sets = keep;
+}
+
 void sl_promise_observe(struct sl_promise *promise, int32_t priority, int64_t wait_us)
 {
     struct sl_promise_rank *rank = &promise->rank[sl_promise_rank_of(promise, priority)];
@@ -160,6 +165,7 @@ static int line_up_virtually(struct sl_promise *promise, struct sl_promise_membe
                              bool adopted)
 {
     if (!promise->mixed.active) {
+        sl_mixed_pass(promise, member->pod.width);
         return sl_fifo_arrive(promise, member, adopted);
     }
     member->entry = UINT32_MAX;

@@ -148,6 +148,19 @@ static size_t split_nodes(const struct sl_planner *planner, const struct sl_plan
     return n;
 }
 
+/* Do the weights keep whole GPUs together for pods of several? */
+static bool keeps_sets(const struct sl_planner *planner, const struct sl_plan_lane *lane)
+{
+    const struct sl_ask whole = {.n = 0};
+    bool keeps = false;
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        const struct sl_plan_node *node = sl_plan_node_at(planner, i);
+        int pool = sl_view_pool(node->base, lane->key);
+        keeps = keeps || (pool >= 0 && sl_kinds[node->node->pool[pool].kind].whole);
+    }
+    return keeps && sl_score_weights(&planner->config.score, &whole)[SL_TERM_WHOLE] > 0;
+}
+
 /* Without memory a later call tells the nodes. */
 static void tell_nodes(struct sl_planner *planner, struct sl_plan_lane *lane)
 {
@@ -157,6 +170,7 @@ static void tell_nodes(struct sl_planner *planner, struct sl_plan_lane *lane)
         return;
     }
     (void)split_nodes(planner, lane, nodes);
+    sl_promise_keep_sets(lane->account->promise, keeps_sets(planner, lane));
     if (sl_promise_set_nodes(lane->account->promise, nodes, n, planner->now_us, NULL) == 0) {
         lane->account->units = lane->capacity;
         lane->account->kinds = planner->seq.kinds;
