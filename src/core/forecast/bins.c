@@ -159,12 +159,13 @@ void sl_bins_set_mix(struct sl_bins *bins, const uint32_t *pods)
  * have it: 10 of 140 for packing, 30 for keeping sets together, 100 for what is the same here. */
 static int64_t total_of(const struct sl_bins *bins, int64_t free, int64_t width)
 {
-    const int64_t packing = (bins->largest - free + width) * 100 / bins->largest;
+    const int64_t most = bins->largest > 0 ? bins->largest : 1;
+    const int64_t packing = (most - free + width) * 100 / most;
     const int64_t before = bins->odd[free] * 250 >> 8;
     const int64_t gain = before - (bins->odd[free - width] * 250 >> 8);
-    const int64_t scale = (gain < 0 ? -gain : gain) + 25600 * width;
+    const int64_t scale = (gain < 0 ? -gain : gain) + 25600 * (width > 0 ? width : 1);
     const int64_t whole = (200 * (scale + gain) / scale + 2) / 4;
-    return (2 * (10 * packing + 100 * 50 + 30 * whole) + 140) / 280;
+    return (2 * (10 * packing + 30 * whole + INT64_C(5000)) + 140) / 280;
 }
 
 uint32_t sl_bins_choose(const struct sl_bins *bins, int64_t width, uint32_t but)

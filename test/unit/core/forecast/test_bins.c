@@ -134,6 +134,22 @@ TEST_THAT(a_copy_finds_what_the_first_does)
     sl_bins_free(&copy);
 }
 
+TEST_THAT(a_mix_keeps_units_together_for_wide_pods)
+{
+    const int64_t units[] = {8, 8};
+    const uint32_t pods[SL_BINS_LEVELS + 1] = {[1] = 50, [4] = 50};
+    struct sl_bins bins = {0};
+    fill(&bins, units, 2);
+    sl_bins_set_free(&bins, 0, 4);
+    sl_bins_set_free(&bins, 1, 5);
+    assert_int_equal(sl_bins_choose(&bins, 1, SL_BIN_NONE), 0); /* the fullest */
+    sl_bins_set_mix(&bins, pods);
+    assert_int_equal(sl_bins_choose(&bins, 1, SL_BIN_NONE), 1); /* the fifth unit is odd */
+    assert_int_equal(sl_bins_choose(&bins, 4, SL_BIN_NONE), 0);
+    assert_int_equal(sl_bins_choose(&bins, 1, 1), 0);
+    sl_bins_free(&bins);
+}
+
 TEST_THAT(widths_divide_bins_when_no_unit_is_left_over)
 {
     const int64_t units[] = {8, 4};
