@@ -64,9 +64,33 @@ struct runs {
     int64_t last_us;  /* ends, by their timeouts; 0: none runs */
 };
 
+/* The least of all tenants, whose it is, and the least of the others. */
+struct least {
+    int64_t us;
+    size_t of;
+    int64_t next_us;
+};
+
+static const struct least none = {INT64_MAX, SIZE_MAX, INT64_MAX};
+
+static void note_least(struct least *least, size_t tenant, int64_t us)
+{
+    if (us < least->us) {
+        *least = (struct least){us, tenant, least->us};
+    } else {
+        least->next_us = sl_plan_earlier(least->next_us, us);
+    }
+}
+
+static int64_t least_of_others(const struct least *least, size_t tenant)
+{
+    return least->of == tenant ? least->next_us : least->us;
+}
+
 struct counting {
     const struct sl_planner *planner;
     const struct sl_plan_lane *lane;
+    struct least first; /* begin of runs */
     struct sl_tenant_row row[SL_TENANTS_MAX];
     struct runs runs[SL_TENANTS_MAX];
 };
@@ -110,16 +134,12 @@ static void count_record(struct counting *counting, const struct sl_plan_account
 /* Is it due, though no other tenant's run began before it was? */
 static void count_overdue(struct counting *counting, const struct sl_plan_account_pod *record)
 {
-    int64_t first_us = INT64_MAX;
     if (need_of(record, counting->lane) == NULL || record->holds || record->due_us == INT64_MAX) {
         return;
     }
-    for (size_t i = 0; i < counting->lane->account->n; i++) {
-        first_us = i == record->tenant->index
-                       ? first_us
-                       : sl_plan_earlier(first_us, counting->runs[i].first_us);
-    }
-    counting->row[record->tenant->index].pods_overdue += first_us > record->due_us;
+    size_t tenant = record->tenant->index;
+    counting->row[tenant].pods_overdue +=
+        least_of_others(&counting->first, tenant) > record->due_us;
 }
 
 static void each_record(struct counting *counting,
@@ -141,6 +161,7 @@ static void each_record(struct counting *counting,
 /* What tenants leave of their shares goes to those who borrow, by what each leaves. */
 static void settle_loans(struct counting *counting)
 {
+    struct least last = none; /* ends of borrowed runs, below 0 */
     double borrowed = 0;
     double left = 0;
     for (size_t i = 0; i < counting->lane->account->n; i++) {
@@ -149,16 +170,17 @@ static void settle_loans(struct counting *counting)
         row->borrowed = held > row->share ? held - row->share : 0;
         row->lent = held > row->share ? 0 : row->share - held;
         borrowed += (double)row->borrowed;
+        if (row->borrowed > 0) {
+            note_least(&last, i, -counting->runs[i].last_us);
+        }
         left += (double)row->lent;
     }
     for (size_t i = 0; i < counting->lane->account->n; i++) {
         struct sl_tenant_row *row = &counting->row[i];
         double part = left > borrowed ? borrowed / left : 1;
         row->lent = (int64_t)((double)row->lent * part);
-        for (size_t k = 0; k < counting->lane->account->n; k++) {
-            bool lends = k != i && counting->row[k].borrowed > 0;
-            row->bound_us = sl_plan_later(row->bound_us, lends ? counting->runs[k].last_us : 0);
-        }
+        int64_t last_us = least_of_others(&last, i);
+        row->bound_us = last_us == INT64_MAX ? 0 : -last_us;
     }
 }
 
@@ -182,6 +204,10 @@ static void tell_lane(struct counting *counting,
         };
     }
     each_record(counting, count_record);
+    counting->first = none;
+    for (size_t i = 0; i < account->n; i++) {
+        note_least(&counting->first, i, counting->runs[i].first_us);
+    }
     each_record(counting, count_overdue);
     settle_loans(counting);
     for (size_t i = 0; i < account->n; i++) {
