@@ -51,8 +51,6 @@ struct sl_tenants {
     uint8_t n_spaces;
     uint8_t n_guarantees;
     uint8_t n_caps;
-    bool reclaim;                  /* a due pod may preempt a borrowed run of lower priority */
-    int64_t min_runtime_us;        /* that such a run has had */
     int64_t borrow_max_timeout_us; /* longer runs of a tenant hold no more than its share; 0: off */
     char label[2 * SL_TENANT_NAME_MAX + 192]; /* of Namespaces: its value is the tenant; "" none */
     struct sl_tenant_share share[SL_TENANT_RULES_MAX];

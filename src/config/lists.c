@@ -93,16 +93,15 @@ static const struct sl_key SPACE[] = {
      AT(sl_tenant_space, tenant), .string = "", .help = "The tenant; several may have one."},
 };
 
-#define MODEL_HELP                                                                                 \
-    "Only units of GPUs of that model, as nvidia.com/gpu.product names it; empty: of all."
-
 static const struct sl_key GUARANTEE[] = {
     {"tenants.guarantees.tenant", SL_KEY_VALUE, .text = true, .required = true, .unique = true,
      AT(sl_tenant_units, tenant), .string = "", .help = "A tenant of tenants.shares."},
     {"tenants.guarantees.resource", SL_KEY_LABEL, .text = true, .required = true, .unique = true,
      AT(sl_tenant_units, resource), .string = "", .help = "Full name of the resource."},
     {"tenants.guarantees.model", SL_KEY_VALUE, .text = true, .unique = true,
-     AT(sl_tenant_units, model), .string = "", .help = MODEL_HELP},
+     AT(sl_tenant_units, model), .string = "",
+     .help = "Model of the GPUs, as nvidia.com/gpu.product names it: there must be so many of it. "
+             "The share is one of all models."},
     {"tenants.guarantees.units", SL_KEY_INTEGER, .required = true, AT(sl_tenant_units, units),
      .min = 1, .max = 1000000,
      .help = "Units that are the tenant's before weights divide the rest."},
@@ -113,8 +112,6 @@ static const struct sl_key CAP[] = {
      AT(sl_tenant_units, tenant), .string = "", .help = "A tenant of tenants.shares."},
     {"tenants.caps.resource", SL_KEY_LABEL, .text = true, .required = true, .unique = true,
      AT(sl_tenant_units, resource), .string = "", .help = "Full name of the resource."},
-    {"tenants.caps.model", SL_KEY_VALUE, .text = true, .unique = true, AT(sl_tenant_units, model),
-     .string = "", .help = MODEL_HELP},
     {"tenants.caps.units", SL_KEY_INTEGER, .required = true, AT(sl_tenant_units, units), .min = 0,
      .max = 1000000, .help = "Most units that the tenant's pods may hold."},
 };

@@ -73,9 +73,9 @@ static void write_tenants(struct rig *rig)
     size_t len = strlen(rig->yaml);
     (void)snprintf(rig->yaml + len, sizeof(rig->yaml) - len,
                    "tenants: {namespaceLabel: \"%s\", shares: [%s], namespaces: [%s], "
-                   "borrowMaxTimeout: %s, reclaim: %s}\n",
+                   "borrowMaxTimeout: %s}\n",
                    rng_pick(rng, labels), rng_pick(rng, shares), rng_pick(rng, spaces),
-                   rng_chance(rng, 70) ? "0s" : "30m", rng_chance(rng, 30) ? "true" : "false");
+                   rng_chance(rng, 70) ? "0s" : "30m");
 }
 
 static void write_config(struct rig *rig)

@@ -8,8 +8,6 @@ static const char three_teams[] =
     HEAD "tenants:\n"
          "  namespaceLabel: example.com/team\n"
          "  borrowMaxTimeout: 8h\n"
-         "  reclaim: true\n"
-         "  minRuntime: 30m\n"
          "  shares:\n"
          "  - {tenant: vision, weight: 2.5, users: true}\n"
          "  - {tenant: Speech_1, weight: 0, maxRunning: 8, maxWaiting: 100, maxTimeout: 24h}\n"
@@ -42,8 +40,6 @@ TEST_THAT(tenants_are_read_and_given_to_the_plan)
     assert_ptr_equal(t, &config.tenants);
     assert_string_equal(t->label, "example.com/team");
     assert_int_equal(t->borrow_max_timeout_us, INT64_C(8) * 3600 * 1000000);
-    assert_true(t->reclaim);
-    assert_int_equal(t->min_runtime_us, INT64_C(30) * 60 * 1000000);
     assert_int_equal(t->n_shares, 3);
     assert_string_equal(t->share[0].tenant, "vision");
     assert_int_equal(t->share[0].weight, 2500000);
@@ -74,10 +70,9 @@ TEST_THAT(without_tenants_the_plan_has_none)
 {
     struct sl_config config;
     struct sl_plan_config plan;
-    parse(HEAD "tenants: {reclaim: true, shares: [], caps: }\n", &config);
+    parse(HEAD "tenants: {borrowMaxTimeout: 1h, shares: [], caps: }\n", &config);
     sl_config_plan(&config, &plan);
     assert_null(plan.tenants);
-    assert_int_equal(config.tenants.min_runtime_us, INT64_C(10) * 60 * 1000000);
 }
 
 #define T    HEAD "tenants:\n"
@@ -132,21 +127,16 @@ static const struct {
      "f:6:32: tenants.caps[0].resource: found \"\", expected a label's key or a resource's name, "
      "as team or example.com/team"},
     {"same",
-     A "  caps: [{tenant: a, " UNIT "1}, {tenant: a, model: b, " UNIT "1},\n"
+     A "  guarantees: [{tenant: a, " UNIT "1}, {tenant: a, model: b, " UNIT "1},\n"
        "    {tenant: a, model: b, " UNIT "2}]\n",
-     "f:7:17: tenants.caps[2].model: found what tenants.caps[1] has, expected another"},
+     "f:7:17: tenants.guarantees[2].model: found what tenants.guarantees[1] has, expected another"},
     {"same_bare", A "  guarantees: [{tenant: a, " UNIT "1}, {tenant: a, " UNIT "2}]\n",
      "f:6:65: tenants.guarantees[1].model: found what tenants.guarantees[0] has, expected another"},
     {"above",
      A "  guarantees: [{tenant: a, " UNIT "3}, {tenant: a, model: m, " UNIT "2}]\n"
-       "  caps:\n  - {tenant: a, model: m, " UNIT "2}\n  - {tenant: a, " UNIT "4}\n",
-     "f:9:5: tenants.caps[1]: found 4 of nvidia.com/gpu for \"a\", expected at least the 5 "
+       "  caps:\n  - {tenant: a, " UNIT "4}\n",
+     "f:8:5: tenants.caps[0]: found 4 of nvidia.com/gpu for \"a\", expected at least the 5 "
      "that tenants.guarantees gives it"},
-    {"above_model",
-     A "  guarantees: [{tenant: a, model: m, " UNIT "2}]\n"
-       "  caps: [{tenant: a, model: m, " UNIT "1}]\n",
-     "f:7:10: tenants.caps[0]: found 1 of nvidia.com/gpu for \"a\", expected at least "
-     "the 2 that tenants.guarantees gives it"},
     {"hrrn",
      "apiVersion: sliced.dev/v1alpha1\nkind: SlicedConfiguration\n"
      "queue: {enabled: true, order: hrrn}\ntenants: {namespaceLabel: team}\n",
