@@ -220,6 +220,10 @@ struct sl_tenant_row {
     int64_t bound_us;    /* when the last of others' runs that are borrowed has ended; 0: none is */
 };
 
+/* -1: more is guaranteed to tenants than the nodes have (sl_tenants_check). 0 without tenants, too.
+ */
+int sl_planner_tenants_check(const struct sl_planner *planner, struct sl_error *err);
+
 /* Visits the tenants with pods, ended ones that still count on their shares too, by resource, then
  * tenant, in no order that means anything. */
 void sl_planner_tenants(const struct sl_planner *planner,

@@ -433,6 +433,23 @@ static bool pods_plan(struct sl_queue_worker *worker, int64_t now_us)
     return again == 0;
 }
 
+/* Guarantees beyond what the nodes have shrink alike: says so when that begins, or differs. */
+static void guarantees_check(struct sl_queue_worker *worker)
+{
+    struct sl_error err = {.message = ""};
+    if (worker->now_us < worker->check_us) {
+        return;
+    }
+    worker->check_us = worker->now_us + SL_MINUTE_US;
+    (void)sl_planner_tenants_check(worker->planner, &err);
+    if (err.message[0] != '\0' && strcmp(err.message, worker->overgiven) != 0) {
+        sl_log(SL_LOG_WARN, "tenants are promised more than there is", "reason", err.message,
+               (char *)NULL);
+    }
+    _Static_assert(sizeof(worker->overgiven) == sizeof(err.message), "it is copied whole");
+    memcpy(worker->overgiven, err.message, sizeof(err.message));
+}
+
 static int64_t earlier_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -477,6 +494,7 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
         worker->unread = !read_all(worker, now_us);
     }
     worker->short_of_memory = !pods_plan(worker, now_us) || !told;
+    guarantees_check(worker);
     /* with what was nominated just now, or cuts would wait for a round without nominations */
     if (worker->options.partitioner != NULL && snapshot_take(worker, now_us)) {
         sl_partitioner_round(worker->options.partitioner, worker->snapshot, now_us);

@@ -67,7 +67,8 @@ struct sl_queue_worker {
     int64_t at_ns;                   /* now_us on the monotonic clock */
     SL_TIMES(int64_t wake_us;        /* when to plan again though nothing comes in */
              int64_t told_round_us;  /* of the last look at all */
-             int64_t keep_us;        /* when the record may be kept again */
+             int64_t keep_us;        /* when the record may be kept again, */
+             int64_t check_us;       /* and guarantees be checked */
              int64_t show_logged_us; /* when it was last said that conditions cannot be written */
     );
     uint64_t told_rounds;                /* looks */
@@ -86,6 +87,7 @@ struct sl_queue_worker {
     bool unfound;           /* the record of the leader before has not been read */
     bool unkept;            /* the last plan is not in the record */
     bool short_of_memory;
+    char overgiven[384]; /* what was last said of guarantees beyond what there is; "" nothing */
 };
 
 /* With plan held: the engine changes in what watches and readers of cuts see without that lock. */

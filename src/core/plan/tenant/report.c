@@ -217,6 +217,28 @@ static void tell_lane(struct counting *counting,
     }
 }
 
+static int64_t units_of(const void *context, const char *resource, const char *model)
+{
+    const struct sl_planner *planner = context;
+    uint64_t key = sl_hash(resource, strlen(resource));
+    int64_t units = 0;
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        const struct sl_view *view = sl_plan_node_at(planner, i)->base;
+        bool is = view != NULL &&
+                  (model[0] == '\0' || sl_str_eq(sl_str_of(view->node->product), sl_str_of(model)));
+        int pool = is ? sl_view_pool(view, key) : -1;
+        units = sl_sat_add(units, pool < 0 ? 0 : view->node->pool[pool].capacity);
+    }
+    return units;
+}
+
+int sl_planner_tenants_check(const struct sl_planner *planner, struct sl_error *err)
+{
+    return planner->tenancy == NULL || !planner->ready
+               ? 0
+               : sl_tenants_check(sl_tenancy_config(planner->tenancy), units_of, planner, err);
+}
+
 void sl_planner_tenants(const struct sl_planner *planner,
                         void (*visit)(void *context, const struct sl_tenant_row *row),
                         void *context)

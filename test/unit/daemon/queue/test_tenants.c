@@ -141,3 +141,20 @@ TEST_ON(struct queue_rig *rig, metrics_tell_of_tenants)
     assert_true(strtod(late + sizeof(late_of_b) - 1, NULL) >= 9);
     sl_buf_free(&page);
 }
+
+TEST_ON(struct queue_rig *rig, guarantees_beyond_what_there_is_are_told_until_they_are_not)
+{
+    struct sl_tenant_units *units = &rig->config.tenants.guarantee[0];
+    begin_with_tenants(rig);
+    assert_string_equal(rig->worker->overgiven, "");
+    rig->config.tenants.n_guarantees = 1;
+    *units = (struct sl_tenant_units){.tenant = "a", .resource = GPU, .units = 3};
+    sl_queue_worker_configure(rig->worker, &rig->config);
+    (void)rig_later(rig, 61 * SECOND);
+    assert_string_equal(rig->worker->overgiven, "tenants.guarantees: 3 of " GPU
+                                                " are guaranteed in all, and the nodes have 2");
+    units->units = 2;
+    sl_queue_worker_configure(rig->worker, &rig->config);
+    (void)rig_later(rig, 61 * SECOND);
+    assert_string_equal(rig->worker->overgiven, "");
+}
