@@ -104,7 +104,10 @@ static int alone_play(struct data *data, size_t tenant, struct sl_error *err)
     struct sl_workload jobs;
     int64_t share = data->tenant[tenant].share;
     struct figures *figure = calloc(data->tenant[tenant].jobs + 1, sizeof(*figure));
-    int rc = figure == NULL ? sl_error_nomem(err) : 0;
+    int rc = 0;
+    if (figure == NULL) {
+        return sl_error_nomem(err);
+    }
     sl_workload_init(&jobs);
     for (size_t i = 0; i < data->jobs.n && rc == 0; i++) {
         const struct sl_job *job = &data->jobs.job[i];
@@ -348,14 +351,14 @@ static int data_read(struct data *data, const char *folder, struct sl_error *err
         data->tenant[t].work += work;
         data->work += work;
     }
-    data->span = (double)data->jobs.job[n - 1].submit_us / SL_SECOND_US;
-    return 0;
+    data->span = n == 0 ? 0 : (double)data->jobs.job[n - 1].submit_us / SL_SECOND_US;
+    return data->span > 0 ? 0 : sl_error_set(err, SL_ERR_FIELD, "%s: all jobs at once", path);
 }
 
 /* Whole GPUs, one at least; what is left goes to those who lack most of one. */
 static void share_out(struct data *data, const struct setting *setting)
 {
-    double part[TENANTS_MAX];
+    double part[TENANTS_MAX] = {0};
     double sum = 0;
     int64_t left = (int64_t)(data->work / data->span / setting->load);
     data->gpus = left;

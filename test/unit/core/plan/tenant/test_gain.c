@@ -266,7 +266,7 @@ static double play(unsigned seed, enum strategy strategy)
     struct sl_error err = {0};
     assert_non_null(world);
     assert_non_null(tenants);
-    world->random = 88172645463325252u + seed * 2654435761u;
+    world->random = UINT64_C(88172645463325252) + (uint64_t)seed * 2654435761u;
     world->now_us = SL_DAY_US * 20000;
     world->node = (struct sl_node){.name = "n",
                                    .layout = SL_LAYOUT_ANNOTATED,
