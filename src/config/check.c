@@ -302,8 +302,8 @@ static int64_t guaranteed(const struct sl_tenants *tenants, const struct sl_tena
     int64_t sum = 0;
     for (size_t i = 0; i < tenants->n_guarantees; i++) {
         const struct sl_tenant_units *one = &tenants->guarantee[i];
-        bool within = strcmp(one->tenant, cap->tenant) == 0 &&
-                      strcmp(one->resource, cap->resource) == 0;
+        bool within =
+            strcmp(one->tenant, cap->tenant) == 0 && strcmp(one->resource, cap->resource) == 0;
         sum += within ? one->units : 0;
     }
     return sum;
