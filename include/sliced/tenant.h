@@ -22,7 +22,7 @@ enum {
 #define SL_TENANT_WEIGHT_ONE INT64_C(1000000)
 #define SL_TENANT_WEIGHT_MAX (INT64_C(1000000) * SL_TENANT_WEIGHT_ONE)
 
-/* What a tenant has. One that no entry names has the weight one, and no caps. */
+/* A tenant's share and caps. One that no entry names has the weight one, and no caps. */
 struct sl_tenant_share {
     char tenant[SL_TENANT_NAME_MAX];
     int64_t weight;         /* of what is not guaranteed; 0: it has no share, and waits for what

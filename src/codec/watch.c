@@ -54,7 +54,7 @@ struct sl_watch {
 
 /* ---- kinds ---- */
 
-/* What every object has, and a Status. All that is read of a Namespace. */
+/* Members of every object, and of a Status. Of a Namespace no others are read. */
 static const struct sl_field plain_fields[] = {
     {SL_FIELD_NAME("kind"), .kind = SL_FIELD_STRING, .offset = offsetof(struct part, kind)},
     {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,

@@ -296,7 +296,7 @@ static bool has_share(const struct sl_tenants *tenants, const char *tenant)
     return i < tenants->n_shares;
 }
 
-/* What is guaranteed within the cap. */
+/* Units that are guaranteed within the cap. */
 static int64_t guaranteed(const struct sl_tenants *tenants, const struct sl_tenant_units *cap)
 {
     int64_t sum = 0;

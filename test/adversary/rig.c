@@ -69,12 +69,17 @@ static void write_tenants(struct rig *rig)
         "", "{tenant: a, weight: 2}, {tenant: b, weight: 0, maxRunning: 3}",
         "{tenant: a, users: true, maxWaiting: 5}, {tenant: others, weight: 0.5, maxTimeout: 2h}"};
     static const char *const spaces[] = {"", "", "{namespace: \"team-*\", tenant: a}"};
+    static const char *const units[] = {
+        "", "", "guarantees: [{tenant: a, resource: nvidia.com/gpu, units: 2}], ",
+        "caps: [{tenant: a, resource: nvidia.com/gpu, units: 1}], "};
     struct rng *rng = &rig->rng;
+    const char *share = rng_pick(rng, shares);
     size_t len = strlen(rig->yaml);
     (void)snprintf(rig->yaml + len, sizeof(rig->yaml) - len,
-                   "tenants: {namespaceLabel: \"%s\", shares: [%s], namespaces: [%s], "
+                   "tenants: {namespaceLabel: \"%s\", shares: [%s], namespaces: [%s], %s"
                    "borrowMaxTimeout: %s}\n",
-                   rng_pick(rng, labels), rng_pick(rng, shares), rng_pick(rng, spaces),
+                   rng_pick(rng, labels), share, rng_pick(rng, spaces),
+                   share[0] == '\0' ? "" : rng_pick(rng, units),
                    rng_chance(rng, 70) ? "0s" : "30m");
 }
 

@@ -390,7 +390,7 @@ static void start_of_user(const struct telling *telling, struct sl_share_user *u
     }
 }
 
-/* What ends and starts at one time. */
+/* Ends and starts all that does at one time. */
 static void step(const struct telling *telling, int64_t now_us)
 {
     struct sl_share *share = telling->share;

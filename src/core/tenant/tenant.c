@@ -8,7 +8,7 @@ enum { ONE = 1000000 };
 
 static const struct sl_tenant_share usual_share = {.weight = SL_TENANT_WEIGHT_ONE};
 
-/* What the label of a Namespace says. */
+/* A Namespace with the tenant that its label names. */
 struct label {
     struct sl_tenant *tenant;
     char namespace[];

@@ -207,12 +207,7 @@ static struct sl_promise *promise_get(struct sl_planner *planner, struct sl_plan
     }
     lane->account = account;
     bounded_capacity(planner);
-    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
-        const struct sl_view *view = sl_plan_node_at(planner, i)->base;
-        for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
-            bounded_adopt(planner, view->resident[r].pod);
-        }
-    }
+    sl_plan_each_resident(planner, bounded_adopt);
     return account->promise;
 }
 
@@ -551,20 +546,10 @@ static bool bounded_forget(struct sl_plan_lane *lane, bool crowded)
 
 static void bounded_end(struct sl_planner *planner)
 {
-    size_t at = 0;
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         forget(lane);
     }
-    for (struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
-         ran = sl_plan_ran_next(ran)) {
-        free(ran->account);
-        ran->account = NULL;
-    }
-    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
-         pod = sl_map_next(&planner->pods, &at)) {
-        free(pod->account);
-        pod->account = NULL;
-    }
+    sl_plan_accounts_free(planner);
     sl_map_free(&planner->account.ids);
     planner->account = (struct sl_plan_account){.n_aside = 0};
 }

@@ -104,6 +104,15 @@ void sl_plan_ran_keep(struct sl_planner *planner, struct sl_plan_pod *pod);
 /* Notes what ended, and what others started, between two views of a node; either may be NULL. */
 void sl_plan_ran_diff(struct sl_planner *planner, const struct sl_view *before,
                       const struct sl_view *after);
+/* Visits the pods that views show. */
+void sl_plan_each_resident(struct sl_planner *planner,
+                           void (*visit)(struct sl_planner *planner, const struct sl_pod *pod));
+/* Visits what the order keeps of pods, waiting and running. */
+void sl_plan_each_account(const struct sl_planner *planner,
+                          void (*visit)(void *context, struct sl_plan_account_pod *account),
+                          void *context);
+/* Frees all of that, as nothing but memory. */
+void sl_plan_accounts_free(struct sl_planner *planner);
 /* Forgets bound pods that no node shows. */
 void sl_plan_ran_check(struct sl_planner *planner);
 

@@ -130,3 +130,48 @@ void sl_plan_ran_check(struct sl_planner *planner)
         }
     }
 }
+
+void sl_plan_each_resident(struct sl_planner *planner,
+                           void (*visit)(struct sl_planner *planner, const struct sl_pod *pod))
+{
+    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
+        const struct sl_view *view = sl_plan_node_at(planner, i)->base;
+        for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
+            visit(planner, view->resident[r].pod);
+        }
+    }
+}
+
+void sl_plan_each_account(const struct sl_planner *planner,
+                          void (*visit)(void *context, struct sl_plan_account_pod *account),
+                          void *context)
+{
+    size_t at = 0;
+    for (const struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        if (pod->account != NULL) {
+            visit(context, pod->account);
+        }
+    }
+    for (const struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
+        if (ran->account != NULL) {
+            visit(context, ran->account);
+        }
+    }
+}
+
+void sl_plan_accounts_free(struct sl_planner *planner)
+{
+    size_t at = 0;
+    for (struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
+         ran = sl_plan_ran_next(ran)) {
+        free(ran->account);
+        ran->account = NULL;
+    }
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        free(pod->account);
+        pod->account = NULL;
+    }
+}

@@ -30,7 +30,7 @@ struct sl_plan_account_pod {
     struct sl_plan_need need[];
 };
 
-/* What a tenant has of a resource. */
+/* A tenant's share of a lane, and the units that its pods hold. */
 struct sl_plan_part {
     struct sl_share *share;
     int64_t held;      /* units, by pods that are nominated or run */

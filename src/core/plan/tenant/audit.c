@@ -2,7 +2,7 @@
 #include "core/plan/tenant/account.h"
 #include "util/check.h"
 
-/* What pods say of a tenant, and of its part of the lane that is looked at. */
+/* Sums over a tenant's pods, and over those on its share of the lane. */
 struct sum {
     size_t waiting;
     size_t capped;
@@ -14,6 +14,7 @@ struct sum {
 struct audit {
     const struct sl_planner *planner;
     size_t coming;
+    const struct sl_plan_lane *lane;
     size_t needs; /* of the lane */
     struct sum tenant[SL_TENANTS_MAX];
 };
@@ -46,12 +47,12 @@ static void add_pod(struct audit *audit, const struct sl_plan_pod *pod)
     }
 }
 
-static void add_needs(struct audit *audit, const struct sl_plan_lane *lane,
-                      const struct sl_plan_account_pod *record)
+static void add_needs(void *context, struct sl_plan_account_pod *record)
 {
-    for (unsigned i = 0; record != NULL && i < record->n; i++) {
+    struct audit *audit = context;
+    for (unsigned i = 0; i < record->n; i++) {
         const struct sl_plan_need *need = &record->need[i];
-        if (need->virtual != NULL && need->lane == lane) {
+        if (need->virtual != NULL && need->lane == audit->lane) {
             struct sum *sum = &audit->tenant[record->tenant->index];
             audit->needs++;
             sum->owners++;
@@ -70,20 +71,13 @@ static void take_owner(void *context, const struct sl_share_facts *facts, const 
 
 static void audit_lane(struct audit *audit, const struct sl_plan_lane *lane)
 {
-    size_t at = 0;
+    audit->lane = lane;
     audit->needs = 0;
     for (size_t i = 0; i < lane->account->n; i++) {
         audit->tenant[i].owners = 0;
         audit->tenant[i].part = (struct sl_plan_part){.share = NULL};
     }
-    for (const struct sl_plan_pod *pod = sl_map_next(&audit->planner->pods, &at); pod != NULL;
-         pod = sl_map_next(&audit->planner->pods, &at)) {
-        add_needs(audit, lane, pod->account);
-    }
-    for (const struct sl_plan_ran *ran = sl_plan_ran_first(audit->planner); ran != NULL;
-         ran = sl_plan_ran_next(ran)) {
-        add_needs(audit, lane, ran->account);
-    }
+    sl_plan_each_account(audit->planner, add_needs, audit);
     for (size_t i = 0; i < lane->account->n; i++) {
         const struct sl_plan_part *part = lane->account->part[i];
         struct sum *sum = &audit->tenant[i];

@@ -1,12 +1,13 @@
-/* What is told of tenants and their shares. */
+/* Tells of tenants and their shares: rows, and starts on the own share. */
 #include "core/plan/tenant/account.h"
 
 #include <stdlib.h>
 
 /* ---- starts on the own share ---- */
 
-static void set_unknown(struct sl_plan_account_pod *record)
+static void set_unknown(void *context, struct sl_plan_account_pod *record)
 {
+    (void)context;
     record->own_us = 0;
     record->unknown = 0;
     for (unsigned i = 0; i < record->n; i++) {
@@ -27,17 +28,11 @@ static void on_told(void *context, void *owner, int64_t start_us)
 
 bool sl_plan_tenants_foretell(struct sl_planner *planner)
 {
-    size_t at = 0;
     bool whole = true;
     if (planner->tenancy == NULL) {
         return true;
     }
-    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
-         pod = sl_map_next(&planner->pods, &at)) {
-        if (pod->account != NULL) {
-            set_unknown(pod->account);
-        }
-    }
+    sl_plan_each_account(planner, set_unknown, NULL);
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         for (size_t i = 0; lane->account != NULL && i < lane->account->n && whole; i++) {
             const struct sl_plan_part *part = lane->account->part[i];
@@ -98,7 +93,7 @@ struct counting {
 static const struct sl_plan_need *need_of(const struct sl_plan_account_pod *record,
                                           const struct sl_plan_lane *lane)
 {
-    for (unsigned i = 0; record != NULL && i < record->n; i++) {
+    for (unsigned i = 0; i < record->n; i++) {
         if (record->need[i].virtual != NULL && record->need[i].lane == lane) {
             return &record->need[i];
         }
@@ -106,8 +101,9 @@ static const struct sl_plan_need *need_of(const struct sl_plan_account_pod *reco
     return NULL;
 }
 
-static void count_record(struct counting *counting, const struct sl_plan_account_pod *record)
+static void count_record(void *context, struct sl_plan_account_pod *record)
 {
+    struct counting *counting = context;
     const struct sl_plan_need *need = need_of(record, counting->lane);
     if (need == NULL) {
         return;
@@ -132,8 +128,9 @@ static void count_record(struct counting *counting, const struct sl_plan_account
 }
 
 /* Is it due, though no other tenant's run began before it was? */
-static void count_overdue(struct counting *counting, const struct sl_plan_account_pod *record)
+static void count_overdue(void *context, struct sl_plan_account_pod *record)
 {
+    struct counting *counting = context;
     if (need_of(record, counting->lane) == NULL || record->holds || record->due_us == INT64_MAX) {
         return;
     }
@@ -142,23 +139,8 @@ static void count_overdue(struct counting *counting, const struct sl_plan_accoun
         least_of_others(&counting->first, tenant) > record->due_us;
 }
 
-static void each_record(struct counting *counting,
-                        void (*count)(struct counting *counting,
-                                      const struct sl_plan_account_pod *record))
-{
-    const struct sl_planner *planner = counting->planner;
-    size_t at = 0;
-    for (const struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
-         pod = sl_map_next(&planner->pods, &at)) {
-        count(counting, pod->account);
-    }
-    for (const struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
-         ran = sl_plan_ran_next(ran)) {
-        count(counting, ran->account);
-    }
-}
-
-/* What tenants leave of their shares goes to those who borrow, by what each leaves. */
+/* Those who borrow get the idle parts of shares: each tenant lends in proportion to what it leaves.
+ */
 static void settle_loans(struct counting *counting)
 {
     struct least last = none; /* ends of borrowed runs, below 0 */
@@ -203,12 +185,12 @@ static void tell_lane(struct counting *counting,
             .held = part == NULL ? 0 : part->held,
         };
     }
-    each_record(counting, count_record);
+    sl_plan_each_account(planner, count_record, counting);
     counting->first = none;
     for (size_t i = 0; i < account->n; i++) {
         note_least(&counting->first, i, counting->runs[i].first_us);
     }
-    each_record(counting, count_overdue);
+    sl_plan_each_account(planner, count_overdue, counting);
     settle_loans(counting);
     for (size_t i = 0; i < account->n; i++) {
         if (account->part[i] != NULL) {

@@ -1,5 +1,5 @@
 /* Writes the record of the shares, as record.c says. */
-#include "core/plan/tenant/tenants.h"
+#include "core/plan/tenant/account.h"
 #include "util/buf.h"
 
 struct writing {
@@ -37,10 +37,9 @@ static void put_number(struct writing *writing, int64_t value)
     sl_buf_i64(&writing->out, value);
 }
 
-static void put_share(void *context, const struct sl_tenant *tenant, const char *resource,
+static void put_share(struct writing *writing, const struct sl_tenant *tenant, const char *resource,
                       const struct sl_share *share)
 {
-    struct writing *writing = context;
     size_t before = writing->out.len;
     sl_buf_printf(&writing->out, "s %s %s", tenant->name, resource);
     put_number(writing, sl_share_longest(share) / SL_SECOND_US);
@@ -66,27 +65,42 @@ static void put_ended(void *context, const struct sl_share_facts *facts, const c
     end_line(writing, before);
 }
 
-static void put_share_ended(void *context, const struct sl_tenant *tenant, const char *resource,
-                            const struct sl_share *share)
+/* ended: the pods on them that have ended, instead of the shares themselves. */
+static void put_shares(struct writing *writing, const struct sl_planner *planner, bool ended)
 {
-    struct writing *writing = context;
-    (void)tenant;
-    (void)resource;
-    sl_share_visit(share, put_ended, writing);
-    writing->share++;
+    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        for (size_t i = 0; lane->account != NULL && i < lane->account->n; i++) {
+            const struct sl_plan_part *part = lane->account->part[i];
+            if (part != NULL && ended) {
+                sl_share_visit(part->share, put_ended, writing);
+                writing->share++;
+            } else if (part != NULL) {
+                put_share(writing, sl_tenancy_at(planner->tenancy, i), lane->account->resource,
+                          part->share);
+            }
+        }
+    }
 }
 
-static void put_pod(void *context, uint64_t number, bool waits, const struct sl_share_facts *facts)
+/* The pod on each of its shares: the number of the first is its own. */
+static void put_pod(void *context, struct sl_plan_account_pod *record)
 {
     struct writing *writing = context;
-    size_t before = writing->out.len;
-    bool turn = waits && (facts->user_us != INT64_MAX || facts->start_us != INT64_MAX);
-    if (turn == writing->turns && (!waits || turn || facts->fifo_us != INT64_MAX)) {
-        sl_buf_printf(&writing->out, "p %llx", (unsigned long long)number);
-        put_ago(writing, facts->fifo_us);
-        put_ago(writing, facts->user_us);
-        put_ago(writing, facts->start_us);
-        end_line(writing, before);
+    bool waits = !record->holds;
+    for (unsigned i = 0; i < record->n; i++) {
+        const struct sl_share_pod *virtual = record->need[i].virtual;
+        const struct sl_share_facts *facts = virtual == NULL ? NULL : sl_share_facts_of(virtual);
+        size_t before = writing->out.len;
+        bool turn =
+            facts != NULL && waits && (facts->user_us != INT64_MAX || facts->start_us != INT64_MAX);
+        if (facts != NULL && turn == writing->turns &&
+            (!waits || turn || facts->fifo_us != INT64_MAX)) {
+            sl_buf_printf(&writing->out, "p %llx", (unsigned long long)(record->number + i));
+            put_ago(writing, facts->fifo_us);
+            put_ago(writing, facts->user_us);
+            put_ago(writing, facts->start_us);
+            end_line(writing, before);
+        }
     }
 }
 
@@ -108,11 +122,11 @@ char *sl_planner_tenants_save(const struct sl_planner *planner, size_t max, size
         sl_buf_append(&writing.out, line.len == 0 ? "" : line.s, line.len);
         end_line(&writing, start);
     }
-    sl_plan_shares(planner, put_share, &writing);
-    sl_plan_share_pods(planner, put_pod, &writing);
-    sl_plan_shares(planner, put_share_ended, &writing);
+    put_shares(&writing, planner, false);
+    sl_plan_each_account(planner, put_pod, &writing);
+    put_shares(&writing, planner, true);
     writing.turns = false;
-    sl_plan_share_pods(planner, put_pod, &writing);
+    sl_plan_each_account(planner, put_pod, &writing);
     if (writing.out.failed != SL_BUF_OK) {
         sl_buf_free(&writing.out);
         return NULL;

@@ -66,7 +66,7 @@ static struct sl_plan_part *part_get(struct sl_planner *planner, struct sl_plan_
     return part;
 }
 
-static void adopt_all(struct sl_planner *planner);
+static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod);
 
 static bool account_get(struct sl_planner *planner, struct sl_plan_lane *lane, const char *resource)
 {
@@ -80,7 +80,7 @@ static bool account_get(struct sl_planner *planner, struct sl_plan_lane *lane, c
     }
     memcpy(lane->account->resource, resource, size);
     size_parts(planner, lane);
-    adopt_all(planner);
+    sl_plan_each_resident(planner, tenants_adopt);
     return true;
 }
 
@@ -288,22 +288,6 @@ static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod)
     tell_needs(planner, ran->account, pod, 0, ran->nominated_us);
 }
 
-static void each_resident(struct sl_planner *planner,
-                          void (*visit)(struct sl_planner *planner, const struct sl_pod *pod))
-{
-    for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
-        const struct sl_view *view = sl_plan_node_at(planner, i)->base;
-        for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
-            visit(planner, view->resident[r].pod);
-        }
-    }
-}
-
-static void adopt_all(struct sl_planner *planner)
-{
-    each_resident(planner, tenants_adopt);
-}
-
 /* Counts what runs of the pod's resources, though none may wait for them. */
 static void account_for(struct sl_planner *planner, const struct sl_pod *pod)
 {
@@ -374,7 +358,7 @@ static void tenants_tell(struct sl_planner *planner)
     struct sl_list *coming = &planner->account.coming;
     if (planner->account.fresh && planner->ready) {
         planner->account.fresh = false;
-        each_resident(planner, account_for);
+        sl_plan_each_resident(planner, account_for);
     }
     while (coming->first != NULL) {
         tell_of(planner, SL_CONTAINER(coming->first, struct sl_plan_account_pod, coming));
@@ -466,17 +450,7 @@ static int64_t tenants_latest(const struct sl_planner *planner, const struct sl_
 
 static void tenants_end(struct sl_planner *planner)
 {
-    size_t at = 0;
-    for (struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
-         ran = sl_plan_ran_next(ran)) {
-        free(ran->account);
-        ran->account = NULL;
-    }
-    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
-         pod = sl_map_next(&planner->pods, &at)) {
-        free(pod->account);
-        pod->account = NULL;
-    }
+    sl_plan_accounts_free(planner);
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         forget(lane);
     }
@@ -540,57 +514,6 @@ enum sl_hold_reason sl_plan_tenants_hold(const struct sl_planner *planner,
         reason = borrows && long_units > sl_share_size(part->share) ? SL_HOLD_BORROW : reason;
     }
     return full ? SL_HOLD_CAP : reason;
-}
-
-/* ---- what others ask ---- */
-
-void sl_plan_shares(const struct sl_planner *planner,
-                    void (*visit)(void *context, const struct sl_tenant *tenant,
-                                  const char *resource, const struct sl_share *share),
-                    void *context)
-{
-    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        for (size_t i = 0; lane->account != NULL && i < lane->account->n; i++) {
-            const struct sl_plan_part *part = lane->account->part[i];
-            if (part != NULL) {
-                visit(context, sl_tenancy_at(planner->tenancy, i), lane->account->resource,
-                      part->share);
-            }
-        }
-    }
-}
-
-struct visit {
-    void (*pod)(void *context, uint64_t number, bool waits, const struct sl_share_facts *facts);
-    void *context;
-};
-
-static void visit_record(const struct visit *visit, const struct sl_plan_account_pod *record)
-{
-    for (unsigned i = 0; record != NULL && i < record->n; i++) {
-        const struct sl_share_pod *virtual = record->need[i].virtual;
-        if (virtual != NULL) {
-            visit->pod(visit->context, record->number + i, !record->holds,
-                       sl_share_facts_of(virtual));
-        }
-    }
-}
-
-void sl_plan_share_pods(const struct sl_planner *planner,
-                        void (*pod)(void *context, uint64_t number, bool waits,
-                                    const struct sl_share_facts *facts),
-                        void *context)
-{
-    const struct visit visit = {pod, context};
-    size_t at = 0;
-    for (const struct sl_plan_pod *next = sl_map_next(&planner->pods, &at); next != NULL;
-         next = sl_map_next(&planner->pods, &at)) {
-        visit_record(&visit, next->account);
-    }
-    for (const struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;
-         ran = sl_plan_ran_next(ran)) {
-        visit_record(&visit, ran->account);
-    }
 }
 
 const struct sl_plan_order sl_plan_tenants = {

@@ -13,8 +13,8 @@ extern const struct sl_plan_order sl_plan_tenants;
  * of memory, nothing changed. */
 int sl_plan_tenants_set(struct sl_planner *planner, const struct sl_tenants *tenants,
                         struct sl_error *err);
-/* What keeps the pod from holding its units now: a cap of its tenant, or borrowMaxTimeout.
- * SL_HOLD_NONE: nothing does. */
+/* Returns why the pod may not hold its units now: a cap of its tenant, or borrowMaxTimeout.
+ * SL_HOLD_NONE: it may. */
 enum sl_hold_reason sl_plan_tenants_hold(const struct sl_planner *planner,
                                          const struct sl_plan_pod *pod);
 
@@ -22,18 +22,6 @@ enum sl_hold_reason sl_plan_tenants_hold(const struct sl_planner *planner,
 bool sl_plan_tenants_foretell(struct sl_planner *planner);
 /* The pod's start on its tenant's share, past or as last worked out; 0: not known. */
 int64_t sl_plan_own_start(const struct sl_planner *planner, const struct sl_plan_pod *pod);
-
-/* Visits the shares in use. */
-void sl_plan_shares(const struct sl_planner *planner,
-                    void (*visit)(void *context, const struct sl_tenant *tenant,
-                                  const char *resource, const struct sl_share *share),
-                    void *context);
-/* Visits the pods that stand on shares, on each of them; number: the pod's, and one more for each
- * further resource. */
-void sl_plan_share_pods(const struct sl_planner *planner,
-                        void (*pod)(void *context, uint64_t number, bool waits,
-                                    const struct sl_share_facts *facts),
-                        void *context);
 
 /* ---- audit.c ---- */
 

@@ -3,7 +3,7 @@
 #define SLICED_TEST_TENANT_RIG_H
 
 #include "core/plan/nodes/nodes.h"
-#include "core/plan/tenant/tenants.h"
+#include "core/plan/tenant/account.h"
 #include "unit/core/plan/plan_rig.h"
 
 struct tenant_rig {

@@ -181,13 +181,13 @@ static bool trouble(struct world *w)
 
 /* ---- what must hold ---- */
 
-static void note_virtual(void *context, uint64_t number, bool waits_too,
-                         const struct sl_share_facts *facts)
+static void note_virtual(void *context, struct sl_plan_account_pod *account)
 {
     struct world *w = context;
-    (void)waits_too;
-    assert_true(number < PODS);
-    w->pod[number].virtual_us = facts->start_us;
+    if (account->need[0].virtual != NULL) {
+        assert_true(account->number < PODS);
+        w->pod[account->number].virtual_us = sl_share_facts_of(account->need[0].virtual)->start_us;
+    }
 }
 
 /* The longest that a pod can still run which runs beyond its tenant's share. */
@@ -267,7 +267,7 @@ static bool plan(struct world *w)
             any = true;
         }
     }
-    sl_plan_share_pods(w->rig.plan->planner, note_virtual, w);
+    sl_plan_each_account(w->rig.plan->planner, note_virtual, w);
     due_pods_went_first(w);
     return any || sl_planner_wake(w->rig.plan->planner) <= w->rig.plan->now_us;
 }
