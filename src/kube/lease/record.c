@@ -69,7 +69,7 @@ static json_t *own_part(json_t *object, const char *name)
     return part;
 }
 
-/* What cannot be written is left out: it must not keep the lease from being renewed. */
+/* Leaves out a note that cannot be written: it must not keep the lease from being renewed. */
 static void write_note(json_t *object, const struct sl_lease_bid *bid)
 {
     json_t *metadata = own_part(object, "metadata");

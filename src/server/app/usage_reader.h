@@ -29,7 +29,7 @@ struct sl_history {
 
 enum { SL_SPENT_KINDS = 5, SL_SPENT_ROWS_MAX = 8192, SL_SPENT_NAME_MAX = 400 };
 
-/* What a tenant had of a resource over the last days, as Prometheus has it: in hours of a unit. */
+/* A tenant's hours of a resource's units over the last days, as Prometheus has them. */
 struct sl_spent {
     char name[SL_SPENT_NAME_MAX]; /* "TENANT.RESOURCE.SINCE", without '/' */
     char tenant[SL_TENANT_NAME_MAX];

@@ -2,7 +2,7 @@
 #include "server/model/tenant.h"
 #include "server/model/row.h"
 
-enum { MILLIONTHS = 1000 };
+enum { IN_A_MILLI = 1000 /* millionths in a thousandth */ };
 
 #define TENANT(member) SL_AT(struct sl_model_tenant, member)
 #define OF_ROW(member) SL_BEHIND(struct sl_model_tenant, row, struct sl_tenant_row, member)
@@ -49,9 +49,9 @@ void sl_model_tenant_of(const struct sl_tenant_row *row, struct sl_model_tenant 
 {
     *out = (struct sl_model_tenant){
         .row = row,
-        .share = row->share / MILLIONTHS,
-        .borrowed = row->borrowed / MILLIONTHS,
-        .lent = row->lent / MILLIONTHS,
+        .share = row->share / IN_A_MILLI,
+        .borrowed = row->borrowed / IN_A_MILLI,
+        .lent = row->lent / IN_A_MILLI,
         .late_us = row->pods_due > 0 ? row->late_us : -1,
         .waiting = (int64_t)row->pods_waiting,
         .due = (int64_t)row->pods_due,

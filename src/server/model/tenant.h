@@ -1,4 +1,4 @@
-/* What is shown of a tenant's part of a resource. */
+/* Shows a tenant's part of a resource, and its hours. */
 #ifndef SLICED_SERVER_MODEL_TENANT_H
 #define SLICED_SERVER_MODEL_TENANT_H
 

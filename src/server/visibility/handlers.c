@@ -77,7 +77,7 @@ static void write_one(struct sl_request *request, struct sl_vis_cache *cache,
     (void)sl_request_fail(request, 404);
 }
 
-/* Of Prometheus: it is being asked (429: a client asks again), or does not answer. */
+/* Prometheus is being asked (429: a client asks again), or does not answer. */
 static void look_failed(struct sl_request *request)
 {
     switch (request->err.code) {

@@ -226,7 +226,7 @@ static const char pai_task_header[] =
     "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type\n";
 static const char pai_job_header[] = "job_name,inst_id,user,status,start_time,end_time\n";
 
-/* What the table of jobs says of one. */
+/* A job, as the table of jobs has it. */
 struct owner {
     struct sl_str job;
     struct sl_str user;
@@ -264,7 +264,7 @@ static int pai_owners_read(struct reader *reader, const char *file, struct sl_er
                : 0;
 }
 
-/* What is a percentage there becomes thousandths in two steps: 50.0 is read as 50000. */
+/* A percentage there becomes thousandths in two steps: 50.0 is read as 50000. */
 static const struct sl_field pai_fields[] = {
     {"job_name", TEXT(job.name)},
     {"task_name", TEXT(part), .need = SL_FIELD_COLUMN},

@@ -1,6 +1,6 @@
-/* What tenants had over the last days, as Prometheus has scraped the daemon's own figures. It is
- * asked one question that never changes, each quarter of an hour at most, and only while somebody
- * looks. */
+/* Asks what tenants had over the last days, as Prometheus has scraped the daemon's own figures. It
+ * is asked one question that never changes, each quarter of an hour at most, and only while
+ * somebody looks. */
 #ifndef SLICED_TELEMETRY_PROMETHEUS_SPENT_H
 #define SLICED_TELEMETRY_PROMETHEUS_SPENT_H
 

@@ -42,7 +42,9 @@ static void add_pod(struct audit *audit, const struct sl_plan_pod *pod)
     if (pod->account != NULL) {
         SL_CHECK(pod->account->pod == pod);
         SL_CHECK(pod->account->holds == (pod->stand == SL_STAND_NOMINATED));
-        SL_CHECK(pod->account->holds || pod->item.due_us == pod->account->due_us);
+        /* one that comes keeps its place until it is told, as when the clock was put */
+        SL_CHECK(pod->account->holds || pod->account->comes ||
+                 pod->item.due_us == pod->account->due_us);
         add_record(audit, pod->account);
     }
 }

@@ -95,7 +95,8 @@ static void put_pod(void *context, struct sl_plan_account_pod *record)
             facts != NULL && waits && (facts->user_us != INT64_MAX || facts->start_us != INT64_MAX);
         if (facts != NULL && turn == writing->turns &&
             (!waits || turn || facts->fifo_us != INT64_MAX)) {
-            sl_buf_printf(&writing->out, "p %llx", (unsigned long long)(record->number + i));
+            uint64_t number = record->number + i;
+            sl_buf_printf(&writing->out, "p %llx", (unsigned long long)number);
             put_ago(writing, facts->fifo_us);
             put_ago(writing, facts->user_us);
             put_ago(writing, facts->start_us);

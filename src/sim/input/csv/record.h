@@ -20,7 +20,7 @@ enum sl_field_need {
     SL_FIELD_OPTIONAL, /* so does a column that is not there */
 };
 
-/* Of two fields with one member a file may have one column. */
+/* A file may have a column for one of two fields with the same member. */
 struct sl_field {
     const char *column;
     enum sl_field_kind kind;

@@ -340,6 +340,21 @@ TEST_ON(struct tenant_rig *rig, due_pods_stay_due_over_restarts)
     assert_string_equal(started(rig), "b1 b2 b3");
 }
 
+TEST_ON(struct tenant_rig *rig, due_pods_stay_due_when_the_clock_is_put)
+{
+    wait_and_be_due(rig);
+    for (int i = 0; i < 2; i++) {
+        int64_t by_us = SECONDS(i == 0 ? 3600 : -3600);
+        rig->plan->now_us += by_us;
+        sl_planner_rebase(rig->plan->planner, by_us, rig->plan->now_us);
+        sl_planner_audit(rig->plan->planner);
+        assert_string_equal(started(rig), "");
+        are_as_due(rig);
+    }
+    end_all(rig, "a1 a2 a3");
+    assert_string_equal(started(rig), "b1 b2 b3");
+}
+
 /* What has ended in reality counts on the share until it would have ended there. */
 TEST_ON(struct tenant_rig *rig, what_has_ended_still_counts_over_restarts)
 {
