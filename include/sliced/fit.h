@@ -28,6 +28,9 @@ bool sl_choose(const struct sl_view *view, const struct sl_ask *ask,
 bool sl_choose_on(struct sl_scratch *scratch, const struct sl_ask *ask,
                   struct sl_assignment *assignment, struct sl_verdict *verdict);
 
+/* True when the ask fits on these counters, which it leaves unchanged. */
+bool sl_would_fit(struct sl_scratch *scratch, const struct sl_ask *ask, struct sl_verdict *verdict);
+
 /* The assignment as the annotation sliced.dev/assignment carries it: items joined by ';', each
  * "<resource>=<part>,<part>" with part "<device index>[/<start slice>][*<amount>]", or "?*<amount>"
  * when only the kubelet knows the devices. An instance of unknown start is "<device index>/#<number

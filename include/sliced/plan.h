@@ -230,6 +230,12 @@ void sl_planner_tenants(const struct sl_planner *planner,
                         void (*visit)(void *context, const struct sl_tenant_row *row),
                         void *context);
 
+/* Visits the runs on the node that end for a pod which is tried without a nomination though
+ * preemption is off, and returns how many: borrowed ones if it is due (tenants.reclaim), else none.
+ * -1: no such pod: it ends whom kube-scheduler names. */
+int64_t sl_planner_reclaim(const struct sl_planner *planner, struct sl_str uid, const char *node,
+                           void (*visit)(void *context, const struct sl_pod *pod), void *context);
+
 /* Returns the tenant whose the namespace is; NULL: there are none, or the namespace has had no pod.
  * Valid until the next call that changes the planner. */
 const char *sl_planner_tenant_of(const struct sl_planner *planner, const char *namespace);

@@ -52,6 +52,8 @@ struct sl_tenants {
     uint8_t n_guarantees;
     uint8_t n_caps;
     int64_t borrow_max_timeout_us; /* longer runs of a tenant hold no more than its share; 0: off */
+    bool reclaim; /* a pod that is due may preempt borrowed runs, though preemption is off */
+    int64_t min_runtime_us;                   /* once they have run for so long; >= 0 */
     char label[2 * SL_TENANT_NAME_MAX + 192]; /* of Namespaces: its value is the tenant; "" none */
     struct sl_tenant_share share[SL_TENANT_RULES_MAX];
     struct sl_tenant_space space[SL_TENANT_RULES_MAX];

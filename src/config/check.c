@@ -284,6 +284,12 @@ static int check_tenants(const struct sl_config *config, struct sl_key_clash *cl
         return sl_error_set(err, SL_ERR_FIELD,
                             "found hrrn beside %s, expected one of fifo, sjf, p, bounded", key);
     }
+    blame(clash, "tenants.reclaim", "queue.preemption");
+    if (tenants->reclaim && config->plan.preemption) {
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "found true, expected queue.preemption: false beside it, or pods "
+                            "preempt those of lower priority without being due");
+    }
     return 0;
 }
 

@@ -353,6 +353,12 @@ const struct sl_key sl_keys[] = {
      .max = 365 * SL_DAY_US, .number = 0,
      .help = "Pods of a longer timeout hold no more than their tenant's share, so that others need "
              "not wait longer than this for theirs; 0s: they may."},
+    {"tenants.reclaim", SL_KEY_BOOLEAN, AT(tenants.reclaim), .max = 1, .number = 0,
+     .help = "A pod that is due may preempt runs of lower priority that their tenant borrows, the "
+             "youngest first, though queue.preemption is off."},
+    {"tenants.minRuntime", SL_KEY_DURATION, AT(tenants.min_runtime_us), .min = 0,
+     .max = 365 * SL_DAY_US, .number = 10 * SL_MINUTE_US,
+     .help = "For how long a borrowed run is left alone by tenants.reclaim."},
 
     {"partitioning.enabled", SL_KEY_BOOLEAN, .restart = true, AT(partitioning.enabled), .max = 1,
      .number = 0,

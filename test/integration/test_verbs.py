@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from sliced_daemon import EXAMPLES, pod_of
+from sliced_daemon import EXAMPLES, eventually, pod_of
 
 MIG = "nvidia.com/mig-1g.6gb"
 NODE = "gpu-a30-1"
@@ -284,6 +284,38 @@ def test_preempt_keeps_only_victims_that_make_room(daemon):
     reply = daemon.post("/scheduler/preempt", body).json
     assert reply == {"NodeNameToMetaVictims": {
         NODE: {"Pods": [{"UID": uids[1]}], "NumPDBViolations": 1}}}
+
+
+def test_a_due_pod_ends_what_others_borrow_and_nothing_else(start):
+    """borrower holds 6 instances of a share of 4, the last two of the same priority as the pod."""
+    daemon = start(EXAMPLES / "a30-mixed.yaml", config="""queue: {enabled: true, holdSeconds: 3600, preemption: false}
+tenants:
+  namespaces: [{namespace: lender, tenant: lender}, {namespace: default, tenant: borrower}]
+  reclaim: true
+  minRuntime: 0s
+""")
+
+    def add(name, namespace, count, priority):
+        pod = pod_of(name, {MIG: count}, namespace=namespace)
+        pod["spec"]["priority"] = priority
+        pod["metadata"]["uid"] = daemon.add(pod)["uid"]
+        return pod
+    runs = [add(f"run-{i}", "default", 1, 0) for i in range(4)]
+    runs.append(add("matters", "default", 2, 100))
+    own = add("own", "lender", 2, 0)
+    for pod in (*runs, own):
+        assert daemon.bind(pod, NODE) == ""
+    uids = [pod["metadata"]["uid"] for pod in (*runs, own)]
+
+    def ends(pod):
+        body = {"Pod": pod, "NodeNameToMetaVictims": {
+            NODE: {"Pods": [{"UID": uid} for uid in uids[:4] + uids[5:]], "NumPDBViolations": 0}}}
+        answer = daemon.post("/scheduler/preempt", body).json["NodeNameToMetaVictims"]
+        return {uid["UID"] for uid in answer.get(NODE, {"Pods": []})["Pods"]}
+    due = add("due", "lender", 2, 100)
+    eventually(lambda: ends(due) == set(uids[2:4]))
+    for pod in (add("further", "lender", 1, 100), add("more", "default", 1, 100)):
+        assert ends(pod) == set(), "it is not due"
 
 
 def test_preempt_answers_full_victims_in_the_meta_form(daemon):

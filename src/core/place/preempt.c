@@ -58,9 +58,7 @@ static int spared_first(const void *a, const void *b)
     return (x->victim > y->victim) - (x->victim < y->victim);
 }
 
-/* True when the ask fits on these counters, which it leaves unchanged. */
-static bool would_fit(struct sl_scratch *scratch, const struct sl_ask *ask,
-                      struct sl_verdict *verdict)
+bool sl_would_fit(struct sl_scratch *scratch, const struct sl_ask *ask, struct sl_verdict *verdict)
 {
     struct sl_assignment assignment;
     bool fits = sl_choose_on(scratch, ask, &assignment, verdict);
@@ -88,7 +86,7 @@ static void spare(struct sl_scratch *scratch, const struct sl_ask *ask, const st
             continue;
         }
         sl_scratch_restore(scratch, holder[i].resident);
-        keep[holder[i].victim] = !would_fit(scratch, ask, NULL);
+        keep[holder[i].victim] = !sl_would_fit(scratch, ask, NULL);
         if (keep[holder[i].victim]) {
             sl_scratch_remove(scratch, holder[i].resident);
         }
@@ -106,7 +104,7 @@ static bool decide(const struct sl_view *view, const struct sl_ask *ask,
             sl_scratch_remove(&scratch, holder[i].resident);
         }
     }
-    bool fits = would_fit(&scratch, ask, verdict);
+    bool fits = sl_would_fit(&scratch, ask, verdict);
     for (size_t i = 0; i < n; i++) {
         keep[i] = fits;
     }

@@ -202,6 +202,7 @@ struct sl_queue_reader sl_queue_worker_reader(struct sl_queue_worker *worker)
                                     .list = sl_queue_rows,
                                     .row = sl_queue_row_of,
                                     .tenants_of = sl_queue_tenants_of,
+                                    .reclaim = sl_queue_reclaim,
                                     .what_if = sl_queue_what_if,
                                     .metrics = sl_queue_write_metrics,
                                     .state = sl_queue_write_state,

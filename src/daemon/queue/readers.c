@@ -175,6 +175,17 @@ void sl_queue_tenants_of(void *context, struct sl_queue_space *space, size_t n)
     (void)pthread_mutex_unlock(&worker->plan);
 }
 
+int64_t sl_queue_reclaim(void *context, struct sl_str uid, const char *node,
+                         void (*visit)(void *to, const struct sl_pod *run), void *to)
+{
+    struct sl_queue_worker *worker = context;
+    (void)pthread_mutex_lock(&worker->plan);
+    int64_t n =
+        worker->planner == NULL ? 0 : sl_planner_reclaim(worker->planner, uid, node, visit, to);
+    (void)pthread_mutex_unlock(&worker->plan);
+    return n;
+}
+
 /* ---- one row ---- */
 
 int sl_queue_row_of(void *context, struct sl_str uid, struct sl_queue_list *out,

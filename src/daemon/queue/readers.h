@@ -11,6 +11,8 @@ int sl_queue_rows(void *context, size_t max, struct sl_queue_list *out, struct s
 int sl_queue_row_of(void *context, struct sl_str uid, struct sl_queue_list *out,
                     struct sl_error *err);
 void sl_queue_tenants_of(void *context, struct sl_queue_space *space, size_t n);
+int64_t sl_queue_reclaim(void *context, struct sl_str uid, const char *node,
+                         void (*visit)(void *to, const struct sl_pod *run), void *to);
 int sl_queue_what_if(void *context, struct sl_pod *pod, struct sl_queue_what_if *out,
                      struct sl_error *err);
 /* As sl_queue_rows, but does not wait for the first plan. */

@@ -118,6 +118,9 @@ struct sl_queue_reader {
     int (*row)(void *context, struct sl_str uid, struct sl_queue_list *out, struct sl_error *err);
     /* Says whose the n namespaces are. May wait as list does. */
     void (*tenants_of)(void *context, struct sl_queue_space *space, size_t n);
+    /* As sl_planner_reclaim; 0 where no plan is made. May wait as list does; visit does not. */
+    int64_t (*reclaim)(void *context, struct sl_str uid, const char *node,
+                       void (*visit)(void *to, const struct sl_pod *run), void *to);
     /* Plans with one more pod, on a copy of the process: nothing changes. Takes about as long as a
      * plan, and waits for it; estimates.h bounds how often. -1: SL_ERR_FIELD: such a pod cannot
      * wait; SL_ERR_CONFLICT as above; SL_ERR_SYSTEM: there is no copy. The caller frees the list in

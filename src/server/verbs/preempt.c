@@ -25,6 +25,7 @@ struct node_victims {
 struct preempt {
     size_t n_victims;
     size_t max_victims;
+    bool reclaims; /* the victims are runs that the queue has chosen */
     struct node_victims *first;
     struct node_victims *last;
     struct sl_grant *grant; /* the answer; NULL: not remembered, for lack of memory */
@@ -82,14 +83,10 @@ static int grow_victims(struct sl_request *request, struct node_victims *node)
     return 0;
 }
 
-static int on_victim(void *context, struct sl_str uid, struct sl_error *err)
+static int add_victim(struct sl_request *request, struct node_victims *node, struct sl_str uid,
+                      struct sl_error *err)
 {
-    struct sl_request *request = context;
     struct preempt *p = state_of(request);
-    struct node_victims *node = p->last;
-    if (node->place == SL_NODE_NONE) {
-        return 0; /* the answer leaves it out */
-    }
     if (node->n >= NODE_VICTIMS_MAX) {
         return sl_error_set(err, SL_ERR_FIELD, "more than %d victims on one node",
                             (int)NODE_VICTIMS_MAX);
@@ -105,6 +102,13 @@ static int on_victim(void *context, struct sl_str uid, struct sl_error *err)
     node->uid[node->n++] = (struct sl_str){copy, uid.len};
     p->n_victims++;
     return 0;
+}
+
+static int on_victim(void *context, struct sl_str uid, struct sl_error *err)
+{
+    struct node_victims *node = state_of(context)->last;
+    return node->place == SL_NODE_NONE ? 0 /* the answer leaves it out */
+                                       : add_victim(context, node, uid, err);
 }
 
 static int on_end(void *context, int64_t pdb_violations, struct sl_error *err)
@@ -160,6 +164,52 @@ static void write_node(struct sl_writer *w, const char *name, const struct node_
     sl_write_object_end(w);
 }
 
+/* ---- a pod that the queue lets preempt ---- */
+
+struct choice {
+    struct sl_request *request;
+    struct node_victims *node;
+    int result;
+};
+
+static void choose_run(void *to, const struct sl_pod *run)
+{
+    struct choice *choice = to;
+    if (choice->result == 0) {
+        choice->result =
+            add_victim(choice->request, choice->node, sl_str_of(run->uid), &choice->request->err);
+    }
+}
+
+/* Puts in place of kube-scheduler's victims the runs that end for a pod which the queue has let go
+ * without a nomination, if preemption is off. -1: out of memory, or too many. */
+static int choose_runs(struct sl_request *request, const struct sl_pod *pod)
+{
+    const struct sl_queue_reader *queue = &request->app->queue;
+    struct preempt *p = state_of(request);
+    struct choice choice = {.request = request};
+    for (choice.node = p->first; choice.node != NULL && queue->reclaim != NULL;
+         choice.node = choice.node->next) {
+        struct node_victims named = *choice.node;
+        if (named.place == SL_NODE_NONE) {
+            continue;
+        }
+        choice.node->n = 0;
+        p->n_victims -= named.n;
+        if (queue->reclaim(queue->context, sl_str_of(pod->uid),
+                           request->snapshot->view[named.place]->node->name, choose_run,
+                           &choice) < 0) {
+            *choice.node = named;
+            p->n_victims += named.n;
+            return 0;
+        }
+        p->reclaims = true;
+    }
+    return choice.result;
+}
+
+/* ---- the answer ---- */
+
 /* Returns how many nodes the answer has, -1 when out of memory. */
 static int64_t write_nodes(struct sl_request *request, const struct sl_ask *ask,
                            struct sl_writer *w)
@@ -175,7 +225,9 @@ static int64_t write_nodes(struct sl_request *request, const struct sl_ask *ask,
             return fail_nomem(request, &request->err);
         }
         const struct sl_view *view = request->snapshot->view[node->place];
-        int fits = sl_preempt(view, ask, node->uid, node->n, keep, NULL);
+        memset(keep, 1, node->n);
+        int fits =
+            state_of(request)->reclaims ? 1 : sl_preempt(view, ask, node->uid, node->n, keep, NULL);
         if (fits < 0) {
             return sl_error_nomem(&request->err);
         }
@@ -191,6 +243,10 @@ static void write_result(struct sl_request *request, const struct sl_asked *aske
 {
     struct sl_writer w = {.buf = &request->reply};
     struct preempt *p = state_of(request);
+    if (choose_runs(request, asked->pod) < 0) {
+        (void)sl_request_fail_err(request);
+        return;
+    }
     size_t rows = p->n_victims < SL_GRANT_VICTIMS_MAX ? p->n_victims : SL_GRANT_VICTIMS_MAX;
     p->grant = sl_grant_new(sl_str_of(asked->pod->uid), rows, sl_clock_monotonic_ns());
     sl_write_object(&w);

@@ -184,6 +184,7 @@ static int read_config(struct sl_str path, struct sl_policy *policy, struct sl_e
             return sl_error_nomem(err);
         }
         *policy->tenants = config.tenants;
+        policy->tenants->reclaim = false; /* preemption, too */
         policy->engine.plan.tenants = policy->tenants;
     }
     return 0;

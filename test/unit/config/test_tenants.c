@@ -84,6 +84,12 @@ static const struct {
     const char *text;
     const char *told;
 } mistakes[] = {
+    {"reclaim", A "  reclaim: true\n",
+     "f:6:3: tenants.reclaim: found true, expected queue.preemption: false beside it, or pods "
+     "preempt those of lower priority without being due"},
+    {"runtime", A "  minRuntime: 5\n",
+     "f:6:15: tenants.minRuntime: found 5, expected a duration from 0s to 8760h (as 500ms, 5s, "
+     "1m30s)"},
     {"label", T "  namespaceLabel: a b\n",
      "f:5:19: tenants.namespaceLabel: found \"a b\", expected a label's key or a resource's name, "
      "as team or example.com/team"},

@@ -12,15 +12,28 @@ static bool is_nomination(const struct sl_planner *planner, const struct sl_pod 
     return sl_plan_find(planner, sl_str_of(pod->uid)) != NULL;
 }
 
+/* May it preempt those of lower priority, or the borrowed runs among them? */
+static bool may_preempt(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    return planner->config.preemption || sl_plan_reclaims(planner, pod);
+}
+
 static bool fits_without_lower(struct sl_plan_run *run, const struct sl_plan_node *node,
                                const struct sl_plan_pod *pod)
 {
     const struct sl_view *view = node->view;
     const struct sl_ask *ask = &pod->class->ask->ask;
+    struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     struct sl_scratch scratch;
     sl_plan_spend(run, 1 + view->n_residents);
     if (!sl_plan_is_enough(view, ask) || !sl_plan_admits(run, pod->class, node->node)) {
         return false;
+    }
+    if (!run->planner->config.preemption) {
+        int64_t ripe_us = lane->ripe_us == 0 ? INT64_MAX : lane->ripe_us;
+        bool fits = sl_plan_reclaim(run->planner, pod, view, &ripe_us, NULL, NULL) > 0;
+        lane->ripe_us = ripe_us == INT64_MAX ? 0 : ripe_us;
+        return fits;
     }
     sl_scratch_init(&scratch, view);
     for (unsigned i = 0; i < view->n_residents; i++) {
@@ -74,9 +87,11 @@ static void begin_preempting(struct sl_plan_run *run, struct sl_plan_lane *lane,
 
 void sl_plan_preempt(struct sl_plan_run *run, struct sl_plan_lane *lane)
 {
+    lane->ripe_us = 0;
     for (uint32_t i = 0; i < lane->n_queue && i < SL_PLAN_PREEMPT_MAX; i++) {
         struct sl_plan_pod *pod = lane->queue[i];
-        if (sl_plan_reason(run->planner, pod) == SL_HOLD_NO_ROOM && may_search(run, pod) &&
+        if (may_preempt(run->planner, pod) &&
+            sl_plan_reason(run->planner, pod) == SL_HOLD_NO_ROOM && may_search(run, pod) &&
             could_preempt(run, pod)) {
             begin_preempting(run, lane, pod);
             return;
@@ -88,7 +103,7 @@ void sl_plan_preempt_resume(struct sl_plan_run *run, struct sl_plan_pod *pod,
                             const struct sl_plan_node *node)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    if (run->planner->config.preemption && lane->preemptor == NULL && !pod->preemptive &&
+    if (may_preempt(run->planner, pod) && lane->preemptor == NULL && !pod->preemptive &&
         !pod->pod->never_preempts && fits_without_lower(run, node, pod)) {
         sl_plan_set_reason(run->planner, pod, SL_HOLD_NO_ROOM);
         begin_preempting(run, lane, pod);
@@ -148,7 +163,7 @@ void sl_plan_preempt_expire(struct sl_planner *planner, struct sl_plan_lane *lan
 int64_t sl_plan_preempt_wake(const struct sl_planner *planner, const struct sl_plan_lane *lane)
 {
     if (lane->preemptor == NULL) {
-        return INT64_MAX;
+        return lane->ripe_us > 0 ? lane->ripe_us : INT64_MAX;
     }
     return lane->preempt_waits ? sl_sat_add(lane->asked_us, SL_PLAN_NAMING_US)
                                : preempting_ends(planner, lane);

@@ -50,7 +50,7 @@ static void release_for_autoscaler(struct sl_plan_run *run, struct sl_plan_lane 
 void sl_plan_release(struct sl_plan_run *run)
 {
     for (struct sl_plan_lane *lane = run->planner->lane; lane != NULL; lane = lane->next) {
-        if (run->planner->config.preemption && lane->preemptor == NULL) {
+        if (lane->preemptor == NULL) {
             sl_plan_preempt(run, lane);
         }
         release_for_autoscaler(run, lane);

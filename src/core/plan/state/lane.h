@@ -68,6 +68,7 @@ struct sl_plan_lane {
     struct sl_plan_pod *preemptor;        /* released to preempt */
     SL_TIMES(int64_t preempting_us;       /* since when */
              int64_t asked_us;            /* since when kube-scheduler may look for victims */
+             int64_t ripe_us; /* when a run has had minRuntime, for which a pod waits; 0: none */
     );
     bool preempt_waits; /* some pod waits until kube-scheduler names the node */
     struct sl_plan_reserve reserve;

@@ -35,6 +35,7 @@ struct sl_plan_part {
     struct sl_share *share;
     int64_t held;      /* units, by pods that are nominated or run */
     int64_t held_long; /* by those that run for longer than borrowMaxTimeout */
+    int64_t given;     /* back, while sl_plan_reclaim() chooses; else 0 */
 };
 
 struct sl_plan_account_lane {

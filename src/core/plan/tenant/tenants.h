@@ -23,6 +23,18 @@ bool sl_plan_tenants_foretell(struct sl_planner *planner);
 /* The pod's start on its tenant's share, past or as last worked out; 0: not known. */
 int64_t sl_plan_own_start(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 
+/* ---- reclaim.c ---- */
+
+/* May the pod preempt though preemption is off: is it due, and reclaim on? */
+bool sl_plan_reclaims(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* Visits (visit may be NULL) the runs of the view that have to end for the pod to fit, and returns
+ * how many; 0: it fits without, or cannot. Only runs of a lower priority end which have had
+ * minRuntime and whose tenant keeps its share of what they hold: the youngest first.
+ * *ripe_us becomes the time at which a further one has had it, if that is earlier. */
+size_t sl_plan_reclaim(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                       const struct sl_view *view, int64_t *ripe_us,
+                       void (*visit)(void *context, const struct sl_pod *pod), void *context);
+
 /* ---- audit.c ---- */
 
 void sl_plan_tenants_audit(const struct sl_planner *planner);

@@ -81,6 +81,27 @@ TEST_ON(struct queue_rig *rig, namespaces_have_the_tenants_of_their_pods)
     assert_string_equal(space[0].tenant, "");
 }
 
+static void count_run(void *to, const struct sl_pod *run)
+{
+    (void)run;
+    *(unsigned *)to += 1;
+}
+
+/* The worker's side; core chooses whom. */
+TEST_ON(struct queue_rig *rig, who_ends_for_a_pod_is_asked_of_the_plan)
+{
+    unsigned visited = 0;
+    rig->config.plan.preemption = false;
+    begin_with_tenants(rig);
+    void *worker = rig->queue.context;
+    assert_int_equal(rig->queue.reclaim(worker, sl_str_of("u-b1"), "n1", count_run, &visited), 0);
+    assert_int_equal(rig->queue.reclaim(worker, sl_str_of("-"), "n1", count_run, &visited), -1);
+    rig->leadership = 0;
+    (void)rig_round(rig);
+    assert_int_equal(rig->queue.reclaim(worker, sl_str_of("-"), "n1", count_run, &visited), 0);
+    assert_int_equal(visited, 0);
+}
+
 TEST_ON(struct queue_rig *rig, rows_beyond_the_ceiling_are_counted)
 {
     struct sl_queue_list list;

@@ -1,0 +1,137 @@
+/* Preemptive reclaim: for a pod that is due borrowed runs end, and no others. */
+#include "tenant_rig.h"
+
+enum { HIGH = 10, MIN_RUNTIME_S = 600 };
+
+static void begin(struct tenant_rig *rig)
+{
+    rig->plan = plan_rig_new();
+    rig->plan->config.preemption = false;
+    rig->tenants.reclaim = true;
+    rig->tenants.min_runtime_us = SECONDS(MIN_RUNTIME_S);
+    plan_rig_node(rig->plan, "n1", 4);
+    tenant_rig_add(rig, "a", 1);
+    tenant_rig_add(rig, "b", 1);
+    tenant_rig_configure(rig);
+}
+
+static void end(struct tenant_rig *rig)
+{
+    plan_rig_free(rig->plan);
+}
+
+TEST_FIXTURE_OF(struct tenant_rig, begin, end)
+
+static void pass(struct tenant_rig *rig, int64_t s)
+{
+    rig->plan->now_us += SECONDS(s);
+}
+
+/* Starts a pod of a namespace, a second after the one before. */
+static void run(struct tenant_rig *rig, const char *name, const char *namespace, int64_t gpus)
+{
+    pass(rig, 1);
+    (void)tenant_rig_wait(rig, name, namespace, GPU, gpus, 100000);
+    (void)plan_rig_plan(rig->plan);
+    plan_rig_bind(rig->plan, name);
+    (void)plan_rig_plan(rig->plan);
+}
+
+static void wait_with(struct tenant_rig *rig, const char *name, const char *namespace, int64_t gpus,
+                      int32_t priority)
+{
+    struct plan_rig_pod *p = tenant_rig_wait(rig, name, namespace, GPU, gpus, 1000);
+    p->pod.priority = priority;
+    plan_rig_put(rig->plan, p);
+}
+
+static void add_name(void *context, const struct sl_pod *pod)
+{
+    char *names = context;
+    (void)snprintf(names + strlen(names), PLAN_LOG - strlen(names), "%s%s",
+                   names[0] == '\0' ? "" : " ", pod->name);
+}
+
+/* Whoever ends for the pod on n1; "-": whom kube-scheduler names. */
+static const char *who_ends(struct tenant_rig *rig, const char *name)
+{
+    static char names[PLAN_LOG];
+    names[0] = '\0';
+    int64_t n = sl_planner_reclaim(rig->plan->planner, sl_str_of(name), "n1", add_name, names);
+    return n < 0 ? "-" : names;
+}
+
+TEST_ON(struct tenant_rig *rig, the_youngest_borrowed_run_ends_once_it_has_had_its_time)
+{
+    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
+        run(rig, at, "a", 1);
+    }
+    wait_with(rig, "b1", "b", 1, HIGH);
+    wait_with(rig, "b2", "b", 1, HIGH);
+    wait_with(rig, "b3", "b", 1, HIGH);
+    assert_string_equal(plan_rig_plan(rig->plan), "");
+    assert_string_equal(who_ends(rig, "b1"), "");
+    assert_int_equal(sl_planner_wake(rig->plan->planner),
+                     rig->plan->now_us + SECONDS(MIN_RUNTIME_S - 3));
+    pass(rig, MIN_RUNTIME_S - 1); /* a4 has not had it yet */
+    assert_string_equal(plan_rig_plan(rig->plan), "release b1\n");
+    assert_string_equal(who_ends(rig, "b1"), "a3");
+    pass(rig, 1);
+    assert_string_equal(plan_rig_plan(rig->plan), "");
+    assert_string_equal(who_ends(rig, "b1"), "a4");
+    plan_rig_end(rig->plan, "a4");
+    assert_string_equal(plan_rig_plan(rig->plan),
+                        "nomination b1 on n1: nvidia.com/gpu=3\nrelease b2\n");
+    assert_string_equal(who_ends(rig, "b1"), "-");
+    assert_string_equal(who_ends(rig, "b2"), "a3");
+    plan_rig_bind(rig->plan, "b1");
+    plan_rig_end(rig->plan, "a3");
+    assert_string_equal(plan_rig_plan(rig->plan), "nomination b2 on n1: nvidia.com/gpu=2\n");
+    assert_string_equal(who_ends(rig, "b3"), ""); /* b has its share, and a no more than its own */
+}
+
+TEST_ON(struct tenant_rig *rig, nobody_ends_for_who_is_not_due_or_matters_no_more)
+{
+    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
+        run(rig, at, "a", 1);
+    }
+    pass(rig, MIN_RUNTIME_S);
+    wait_with(rig, "a5", "a", 1, HIGH);
+    wait_with(rig, "b1", "b", 1, 0);
+    assert_string_equal(plan_rig_plan(rig->plan), "");
+    assert_string_equal(who_ends(rig, "a5"), "");
+    assert_string_equal(who_ends(rig, "b1"), "");
+    assert_string_equal(who_ends(rig, "unknown"), "-");
+    rig->plan->config.preemption = true;
+    tenant_rig_configure(rig);
+    assert_string_equal(who_ends(rig, "b1"), "-");
+}
+
+TEST_ON(struct tenant_rig *rig, who_has_no_more_than_its_share_keeps_it)
+{
+    tenant_rig_add(rig, "c", 0);
+    tenant_rig_configure(rig);
+    run(rig, "c1", "c", 1);
+    run(rig, "c2", "c", 1);
+    run(rig, "a1", "a", 1);
+    run(rig, "a2", "a", 1);
+    pass(rig, MIN_RUNTIME_S);
+    wait_with(rig, "b1", "b", 2, HIGH);
+    assert_string_equal(plan_rig_plan(rig->plan), "release b1\n");
+    assert_string_equal(who_ends(rig, "b1"), "c2 c1");
+    plan_rig_end(rig->plan, "c1");
+    assert_string_equal(plan_rig_plan(rig->plan), "");
+    assert_string_equal(who_ends(rig, "b1"), "c2");
+}
+
+TEST_ON(struct tenant_rig *rig, who_would_leave_no_room_that_is_needed_stays)
+{
+    rig->tenants.share[0].weight = 0;
+    tenant_rig_configure(rig);
+    run(rig, "a1", "a", 3);
+    run(rig, "a2", "a", 1);
+    pass(rig, MIN_RUNTIME_S);
+    wait_with(rig, "b1", "b", 3, HIGH);
+    assert_string_equal(plan_rig_plan(rig->plan), "release b1\n");
+    assert_string_equal(who_ends(rig, "b1"), "a1");
+}
