@@ -11,7 +11,7 @@ from harness.cluster import GATE, ensure_namespace
 from harness.history import History
 from harness.process import wait_for
 from harness.sliced import SHORT_LEASE, merge
-from test_queue import GPU, epoch, row, rows
+from test_queue import GPU, epoch, priority_class, row, rows
 from test_stages import wait_text
 from test_visibility import role_binding, run_plugin
 
@@ -163,7 +163,7 @@ def test_who_comes_back_is_told_when_it_starts_and_does_so_first(cluster):
         leader.kill()
         standby.wait_ready(120)
         wait_for("due since before it led", lambda: time.time() - due_seconds(standby, "speech-back") <= killed)
-        assert row(standby, "speech-back")["estimatedStart"]["sure"] == "reserved"
+        wait_for("a start", lambda: row(standby, "speech-back")["estimatedStart"]["sure"] == "reserved")
 
         cluster.plane.delete(path_of("team-a", runs[0]), 0)
         cluster.wait_bound("speech-back")
@@ -183,6 +183,39 @@ def test_who_comes_back_is_told_when_it_starts_and_does_so_first(cluster):
         cluster.wait_bound("speech-more")
         wait_for("all is seen", lambda: len(vision.bound) == 5 and len(speech.bound) == 2)
     assert most_held(vision) == 3
+
+
+RECLAIM = merge(BY_LABEL, {"queue": {"preemption": False}, "tenants": {
+    "shares": [{"tenant": "vision"}, {"tenant": "speech"}, {"tenant": "others", "weight": 0}],
+    "reclaim": True, "minRuntime": "2s"}})
+
+
+@pytest.mark.both
+def test_who_comes_back_preempts_what_is_borrowed_where_that_is_configured(cluster):
+    cluster.add(priority_class("low", 10), priority_class("high", 1000))
+    cluster.add(gpus.whole("gpu-1", gpus=4))
+    daemon = cluster.start_daemon(config=RECLAIM)
+
+    def add(name, namespace, priority):
+        made = pod(name, namespace, 3600)
+        made["spec"]["priorityClassName"] = priority
+        cluster.add(made)
+    runs = [f"vision-run-{i}" for i in range(4)]
+    for name in runs:  # each begins after the one before
+        add(name, "team-a", "low")
+        cluster.wait_bound(name)
+    began = time.time()
+    add("vision-matters", "team-a", "high")
+    wait_text(daemon, "vision-matters", "held: first for")
+    wait_for("all have had minRuntime", lambda: time.time() > began + 3)
+
+    for i in (1, 2):
+        add(f"speech-{i}", "team-b", "high")
+        cluster.wait_bound(f"speech-{i}")
+        assert placed(cluster) == {*runs[:4 - i], *(f"speech-{k + 1}" for k in range(i))}, "the youngest has ended"
+    add("speech-3", "team-b", "high")
+    wait_text(daemon, "speech-3", "; on the own share of tenant speech it would start in ")
+    assert placed(cluster) == {*runs[:2], "speech-1", "speech-2"}, "nobody ends for who is not due"
 
 
 # ---- quotas, limit ranges, namespaces that go ----
