@@ -77,10 +77,10 @@ static void write_tenants(struct rig *rig)
     size_t len = strlen(rig->yaml);
     (void)snprintf(rig->yaml + len, sizeof(rig->yaml) - len,
                    "tenants: {namespaceLabel: \"%s\", shares: [%s], namespaces: [%s], %s"
-                   "borrowMaxTimeout: %s}\n",
+                   "borrowMaxTimeout: %s, reclaim: %s, minRuntime: 0s}\n",
                    rng_pick(rng, labels), share, rng_pick(rng, spaces),
-                   share[0] == '\0' ? "" : rng_pick(rng, units),
-                   rng_chance(rng, 70) ? "0s" : "30m");
+                   share[0] == '\0' ? "" : rng_pick(rng, units), rng_chance(rng, 70) ? "0s" : "30m",
+                   strstr(rig->yaml, "preemption: false") == NULL ? "false" : "true");
 }
 
 static void write_config(struct rig *rig)

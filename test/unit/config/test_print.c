@@ -126,6 +126,7 @@ static void mend_tenants(struct sl_config *config)
         config->plan.order.kind =
             config->plan.order.kind == SL_ORDER_HRRN ? SL_ORDER_FIFO : config->plan.order.kind;
     }
+    tenants->reclaim = tenants->reclaim && !config->plan.preemption;
 }
 
 static void random_config(struct sl_config *config)
