@@ -16,6 +16,7 @@ struct label {
 
 struct sl_tenancy {
     struct sl_tenants config;
+    uint8_t begin[SL_TENANT_RULES_MAX]; /* of config.space[]: bytes before a '*' or the end */
     struct sl_map by_name;
     struct sl_map labels; /* namespace -> struct label */
     struct sl_tenant *tenant[SL_TENANTS_MAX];
@@ -82,6 +83,7 @@ struct sl_tenancy *sl_tenancy_new(const struct sl_tenants *tenants)
         whole = whole && tenant_get(tenancy, sl_str_of(tenants->share[i].tenant)) != NULL;
     }
     for (unsigned i = 0; i < tenants->n_spaces; i++) {
+        tenancy->begin[i] = (uint8_t)strcspn(tenants->space[i].namespace, "*");
         whole = whole && tenant_get(tenancy, sl_str_of(tenants->space[i].tenant)) != NULL;
     }
     whole = whole && (tenancy->n > 0 || tenant_get(tenancy, sl_str_of(SL_TENANT_OTHERS)) != NULL);
@@ -115,11 +117,20 @@ const struct sl_tenants *sl_tenancy_config(const struct sl_tenancy *tenancy)
     return &tenancy->config;
 }
 
+/* As sl_str_like, for entry i. */
+static bool is_of(const struct sl_tenancy *tenancy, unsigned i, struct sl_str namespace)
+{
+    const char *pattern = tenancy->config.space[i].namespace;
+    size_t len = tenancy->begin[i];
+    return (namespace.len == len || (namespace.len > len && pattern[len] == '*')) &&
+           memcmp(namespace.s, pattern, len) == 0;
+}
+
 struct sl_tenant *sl_tenancy_find(const struct sl_tenancy *tenancy, const char *namespace)
 {
+    const struct sl_str space = sl_str_of(namespace);
     unsigned i = 0;
-    while (i < tenancy->config.n_spaces &&
-           !sl_str_like(sl_str_of(namespace), tenancy->config.space[i].namespace)) {
+    while (i < tenancy->config.n_spaces && !is_of(tenancy, i, space)) {
         i++;
     }
     if (i < tenancy->config.n_spaces) {
