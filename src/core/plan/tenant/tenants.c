@@ -303,11 +303,11 @@ static bool tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *r
 static bool place_anew(struct sl_planner *planner, struct sl_plan_account_pod *record)
 {
     struct sl_plan_pod *pod = record->pod;
-    record->due_us = due_of(record);
-    bool lacks = record->n > 1 && record->due_us == INT64_MAX;
+    bool lacks = record->n > 1 && due_of(record) == INT64_MAX;
     bool told = lacks && pod != NULL && pod->class != NULL &&
                 tell_needs(planner, record, pod->pod, pod->ready_us, INT64_MAX);
     unturn(planner, record);
+    record->due_us = due_of(record);
     if (pod != NULL && sl_plan_is_queued(pod) && pod->item.due_us != record->due_us) {
         sl_plan_queue_remove(planner, pod);
         sl_plan_queue_add(planner, pod);

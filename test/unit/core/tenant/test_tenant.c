@@ -238,7 +238,8 @@ TEST_THAT(units_are_of_one_resource_or_of_all)
     config.cap[config.n_caps++] = units("a", GPU, 3);
     config.cap[config.n_caps++] = units("b", "", 2);
     config.guarantee[config.n_guarantees++] = units("a", MIG, 4);
-    config.guarantee[config.n_guarantees++] = units("a", MIG, 1); /* of another model */
+    config.guarantee[config.n_guarantees] = units("a", MIG, 1);
+    (void)snprintf(config.guarantee[config.n_guarantees++].model, SL_TENANT_NAME_MAX, "m");
     config.guarantee[config.n_guarantees++] = units("b", MIG, 2);
     struct sl_tenancy *tenancy = tenancy_new();
     const struct sl_tenant *a = sl_tenancy_at(tenancy, 0);
@@ -250,5 +251,13 @@ TEST_THAT(units_are_of_one_resource_or_of_all)
     assert_int_equal(sl_tenancy_guaranteed(tenancy, GPU, ""), 0);
     assert_int_equal(sl_tenancy_part(tenancy, a, MIG, "", 100), 5 * SL_TENANT_WEIGHT_ONE);
     assert_int_equal(sl_tenancy_part(tenancy, b, MIG, "", 100), 2 * SL_TENANT_WEIGHT_ONE);
+    assert_int_equal(sl_tenancy_guaranteed(tenancy, MIG, "m"), 1);
+    assert_int_equal(sl_tenancy_part(tenancy, a, MIG, "m", 100), 1 * SL_TENANT_WEIGHT_ONE);
+    assert_int_equal(sl_tenancy_part(tenancy, b, MIG, "m", 100), 0);
+    assert_string_equal(sl_tenancy_model(tenancy, MIG, "m"), "m");
+    assert_null(sl_tenancy_model(tenancy, GPU, "m"));
+    assert_null(sl_tenancy_model(tenancy, MIG, "n"));
+    assert_null(sl_tenancy_model(tenancy, MIG, ""));
+    assert_null(sl_tenancy_model(tenancy, MIG, NULL));
     sl_tenancy_free(tenancy);
 }

@@ -48,7 +48,7 @@ static inline struct plan_rig_pod *tenant_rig_pod(struct tenant_rig *rig, const 
     if (model != NULL) {
         unsigned i = strcmp(model, models[0]) == 0 ? 0 : 1;
         p->constraints = (struct sl_constraints){
-            .selector = &selects[i], .n_selector = 1, .digest = 1 + (uint64_t)i};
+            .selector = &selects[i], .n_selector = 1, .digest = 7 + (uint64_t)i};
         p->pod.constraints = &p->constraints;
     }
     return p;

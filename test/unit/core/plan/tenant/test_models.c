@@ -129,3 +129,115 @@ TEST_ON(struct tenant_rig *rig, parts_of_a_model_follow_the_nodes_that_have_it)
     assert_shares(rig, "", 45, 15);
     assert_shares(rig, "M1", 0, 0);
 }
+
+/* ---- pods that change ---- */
+
+/* The same pod, which now selects the model. */
+static void select_now(struct tenant_rig *rig, const char *name, const char *model)
+{
+    const struct sl_pod *was = &plan_rig_find(rig->plan, name)->pod;
+    struct plan_rig_pod *p =
+        tenant_rig_pod(rig, name, was->namespace, GPU, 1, was->timeout_s, model);
+    p->pod.created_us = was->created_us;
+    plan_rig_put(rig->plan, p);
+}
+
+/* Nor by a turn that came before: not while it waits, and not while it is nominated. */
+TEST_ON(struct tenant_rig *rig, a_pod_that_selects_a_model_later_waits_for_it)
+{
+    wait_all(rig, "a1 a2 a3 a4 a5 a6 a7 a8", 1000);
+    assert_string_equal(started(rig), "a1 a2 a3 a4 a5 a6 a7 a8");
+    wait_all(rig, "b1 b2", 1000);
+    assert_string_equal(started(rig), "");
+    assert_int_equal(due_of(rig, "b1"), 0);
+    select_now(rig, "b1", "M1");
+    assert_string_equal(started(rig), "");
+    assert_int_equal(due_of(rig, "b1"), -1);
+    end_all(rig, "a8");
+    (void)plan_rig_plan(rig->plan);
+    assert_string_equal(plan_rig_state(rig->plan, "b2"), "Nominated None");
+    select_now(rig, "b2", "M1");
+    assert_string_equal(started(rig), "");
+    assert_int_equal(due_of(rig, "b2"), -1);
+}
+
+/* ---- records ---- */
+
+static void assert_due(struct tenant_rig *rig)
+{
+    assert_string_equal(started(rig), "");
+    assert_int_equal(due_of(rig, "a1"), 5);
+    assert_int_equal(due_of(rig, "a4"), 5);
+    assert_int_equal(due_of(rig, "a5"), -1);
+    assert_int_equal(due_of(rig, "b5"), -1);
+}
+
+/* Those that run count by what they select: none of the others' are on the share of the M1. */
+TEST_ON(struct tenant_rig *rig, pods_that_are_due_on_a_model_stay_so_over_restarts)
+{
+    wait_for(rig, "M1", "b1 b2", 1000);
+    wait_all(rig, "b3 b4 b6 b7 b8 b9", 1000);
+    assert_string_equal(started(rig), "b3 b4 b1 b2 b6 b7 b8 b9"); /* those on its share first */
+    wait_for(rig, "M1", "a1 a2 a3 a4 a5 b5", 2000);
+    assert_string_equal(started(rig), "");
+    pass(rig, 5);
+    assert_due(rig);
+    for (int i = 0; i < 2; i++) {
+        tenant_rig_configure(rig);
+        assert_due(rig);
+        tenant_rig_take_over(rig, 1 << 20);
+        tenant_rig_take_over(rig, 1 << 20);
+        assert_due(rig);
+    }
+    end_all(rig, "b1 b2");
+    assert_string_equal(started(rig), "a1 a2");
+}
+
+/* One of before that there were guarantees of models, too. */
+TEST_ON(struct tenant_rig *rig, a_guarantee_that_comes_counts_from_then_on)
+{
+    rig->tenants.n_guarantees = 0;
+    tenant_rig_configure(rig);
+    wait_all(rig, "b1 b2 b3 b4 b5 b6 b7 b8", 1000);
+    (void)started(rig);
+    wait_for(rig, "M1", "a1", 1000);
+    wait_all(rig, "a2", 1000);
+    (void)started(rig);
+    pass(rig, 5);
+    assert_string_equal(started(rig), "");
+    rig->tenants.n_guarantees = 1;
+    tenant_rig_configure(rig);
+    assert_string_equal(started(rig), "");
+    assert_int_equal(due_of(rig, "a1"), 0);
+    assert_int_equal(due_of(rig, "a2"), 5);
+    rig->tenants.n_guarantees = 0;
+    tenant_rig_configure(rig);
+    assert_string_equal(started(rig), "");
+    assert_int_equal(due_of(rig, "a1"), 5);
+}
+
+/* ---- rows ---- */
+
+static void write_row(void *context, const struct sl_tenant_row *row)
+{
+    struct plan_rig *plan = context;
+    plan_rig_log(plan, "%s %s %lld of %lld + %lld, %zu wait, %zu due; ", row->tenant, row->model,
+                 (long long)row->held, (long long)row->guaranteed,
+                 (long long)row->borrowed / SL_SHARE_ONE, row->pods_waiting, row->pods_due);
+}
+
+TEST_ON(struct tenant_rig *rig, rows_tell_of_a_model_what_pods_select)
+{
+    wait_for(rig, "M1", "b1 b2 b3", 1000);
+    (void)started(rig);
+    wait_all(rig, "a1 a2 a3 a4 b4", 1000);
+    (void)started(rig);
+    wait_for(rig, "M1", "a5 a6 b5", 2000);
+    assert_string_equal(started(rig), "");
+    rig->plan->log[0] = '\0';
+    sl_planner_tenants(rig->plan->planner, write_row, rig->plan);
+    assert_string_equal(rig->plan->log,
+                        "a  4 of 4 + 0, 2 wait, 2 due; b  4 of 0 + 2, 1 wait, 0 due; "
+                        "a M1 0 of 4 + 0, 2 wait, 2 due; "
+                        "b M1 3 of 0 + 3, 1 wait, 0 due; ");
+}
