@@ -22,6 +22,10 @@ enum sl_constraint {
 enum sl_constraint sl_constraints_admit(const struct sl_constraints *constraints,
                                         const struct sl_node *node);
 
+/* Returns the only value that the label of that key may have on a node of the pod, by its node
+ * selector or by each term of its required node affinity; NULL: there may be others, or none. */
+const char *sl_constraints_only(const struct sl_constraints *constraints, const char *key);
+
 /* Returns what the view counts of CPU, memory and pods. */
 struct sl_host_use sl_host_use_of(const struct sl_view *view);
 

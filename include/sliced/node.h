@@ -182,6 +182,11 @@ bool sl_node_is_cut(const struct sl_node *node);
 /* Returns the value of the node's label, NULL when the node has no label of that key. */
 const char *sl_node_label(const struct sl_node *node, const char *key);
 
+/* The label by which pods select the model of a node's GPUs. */
+#define SL_MODEL_LABEL "nvidia.com/gpu.product"
+/* Are the node's GPUs of the model, as that label names it, or else its product? "": all are. */
+bool sl_node_is_of(const struct sl_node *node, const char *model);
+
 /* Returns the index in node->pool of the resource with that key, -1 when the node has none. */
 int sl_node_pool(const struct sl_node *node, uint64_t key);
 

@@ -204,6 +204,7 @@ struct sl_planner;
 struct sl_tenant_row {
     const char *tenant;
     const char *resource;
+    const char *model;   /* "": of all models; else of the pods that select this one alone */
     int64_t share;       /* its part of the units, in millionths of one */
     int64_t guaranteed;  /* of them, units */
     int64_t cap;         /* the most units that its pods may hold; 0: no cap */
@@ -225,7 +226,8 @@ struct sl_tenant_row {
 int sl_planner_tenants_check(const struct sl_planner *planner, struct sl_error *err);
 
 /* Visits the tenants with pods, ended ones that still count on their shares too, by resource, then
- * tenant, in no order that means anything. */
+ * tenant, in no order that means anything. Rows of models that are guaranteed follow that of all,
+ * of which they are a part. */
 void sl_planner_tenants(const struct sl_planner *planner,
                         void (*visit)(void *context, const struct sl_tenant_row *row),
                         void *context);

@@ -100,8 +100,8 @@ static const struct sl_key GUARANTEE[] = {
      AT(sl_tenant_units, resource), .string = "", .help = "Full name of the resource."},
     {"tenants.guarantees.model", SL_KEY_VALUE, .text = true, .unique = true,
      AT(sl_tenant_units, model), .string = "",
-     .help = "Model of the GPUs, as nvidia.com/gpu.product names it: there must be so many of it. "
-             "The share is one of all models."},
+     .help = "Model of the GPUs, as nodes' label nvidia.com/gpu.product names it: on these the "
+             "tenant comes first with pods that select it."},
     {"tenants.guarantees.units", SL_KEY_INTEGER, .required = true, AT(sl_tenant_units, units),
      .min = 1, .max = 1000000,
      .help = "Units that are the tenant's before weights divide the rest."},

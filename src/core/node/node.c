@@ -350,6 +350,13 @@ const char *sl_node_label(const struct sl_node *node, const char *key)
                                                                         : NULL;
 }
 
+bool sl_node_is_of(const struct sl_node *node, const char *model)
+{
+    const char *label = sl_node_label(node, SL_MODEL_LABEL);
+    return model[0] == '\0' ||
+           sl_str_eq(sl_str_of(label == NULL ? node->product : label), sl_str_of(model));
+}
+
 const char *sl_layout_name(enum sl_layout layout)
 {
     static const char *const names[] = {

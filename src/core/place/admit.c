@@ -69,6 +69,32 @@ static bool affinity_admits(const struct sl_constraints *c, const struct sl_node
     return !c->affinity;
 }
 
+static const char *only_of(const struct sl_match *match, unsigned n, const char *key)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (match[i].op == SL_MATCH_IN && match[i].n_values == 1 && !match[i].field &&
+            strcmp(match[i].key, key) == 0) {
+            return match[i].value[0];
+        }
+    }
+    return NULL;
+}
+
+const char *sl_constraints_only(const struct sl_constraints *constraints, const char *key)
+{
+    const struct sl_constraints *c = constraints;
+    const char *only = c == NULL ? NULL : only_of(c->selector, c->n_selector, key);
+    bool selected = only != NULL;
+    for (unsigned i = 0; c != NULL && i < c->n_terms && !selected; i++) {
+        const char *one = only_of(c->term[i].match, c->term[i].n, key);
+        if (c->term[i].n > 0 && (one == NULL || (only != NULL && strcmp(one, only) != 0))) {
+            return NULL;
+        }
+        only = one == NULL ? only : one;
+    }
+    return only;
+}
+
 /* ---- taints ---- */
 
 /* Unlike node affinity, KEP-5471 takes no number with leading zeros, nor "-0". */

@@ -203,14 +203,20 @@ struct sl_tenant *sl_tenancy_at(const struct sl_tenancy *tenancy, size_t index)
     return tenancy->tenant[index];
 }
 
+static bool names(const struct sl_tenant_units *units, const char *resource, const char *model)
+{
+    return (units->resource[0] == '\0' || strcmp(units->resource, resource) == 0) &&
+           (model[0] == '\0' || strcmp(units->model, model) == 0);
+}
+
 /* The units that the entries give the tenant (NULL: all) of the resource; -1: none does. */
 static int64_t units_of(const struct sl_tenant_units *units, unsigned n, const char *tenant,
-                        const char *resource)
+                        const char *resource, const char *model)
 {
     int64_t sum = -1;
     for (unsigned i = 0; i < n; i++) {
         if ((tenant == NULL || strcmp(units[i].tenant, tenant) == 0) &&
-            (units[i].resource[0] == '\0' || strcmp(units[i].resource, resource) == 0)) {
+            names(&units[i], resource, model)) {
             sum = sl_sat_add(sum < 0 ? 0 : sum, units[i].units);
         }
     }
@@ -242,18 +248,32 @@ int sl_tenants_check(const struct sl_tenants *tenants, sl_tenants_capacity_fn ca
     return 0;
 }
 
-int64_t sl_tenancy_guaranteed(const struct sl_tenancy *tenancy, const char *resource)
+const char *sl_tenancy_model(const struct sl_tenancy *tenancy, const char *resource,
+                             const char *model)
 {
     const struct sl_tenants *config = &tenancy->config;
-    int64_t units = units_of(config->guarantee, config->n_guarantees, NULL, resource);
+    for (unsigned i = 0; model != NULL && model[0] != '\0' && i < config->n_guarantees; i++) {
+        if (names(&config->guarantee[i], resource, model)) {
+            return config->guarantee[i].model;
+        }
+    }
+    return NULL;
+}
+
+int64_t sl_tenancy_guaranteed(const struct sl_tenancy *tenancy, const char *resource,
+                              const char *model)
+{
+    const struct sl_tenants *config = &tenancy->config;
+    int64_t units = units_of(config->guarantee, config->n_guarantees, NULL, resource, model);
     return units < 0 ? 0 : units;
 }
 
 int64_t sl_tenancy_guarantee(const struct sl_tenancy *tenancy, const struct sl_tenant *tenant,
-                             const char *resource)
+                             const char *resource, const char *model)
 {
     const struct sl_tenants *config = &tenancy->config;
-    int64_t units = units_of(config->guarantee, config->n_guarantees, tenant->name, resource);
+    int64_t units =
+        units_of(config->guarantee, config->n_guarantees, tenant->name, resource, model);
     return units < 0 ? 0 : units;
 }
 
@@ -261,15 +281,15 @@ int64_t sl_tenancy_cap(const struct sl_tenancy *tenancy, const struct sl_tenant 
                        const char *resource)
 {
     const struct sl_tenants *config = &tenancy->config;
-    int64_t units = units_of(config->cap, config->n_caps, tenant->name, resource);
+    int64_t units = units_of(config->cap, config->n_caps, tenant->name, resource, "");
     return units < 0 ? INT64_MAX : units;
 }
 
 int64_t sl_tenancy_part(const struct sl_tenancy *tenancy, const struct sl_tenant *tenant,
-                        const char *resource, int64_t capacity)
+                        const char *resource, const char *model, int64_t capacity)
 {
-    int64_t own = sl_tenancy_guarantee(tenancy, tenant, resource);
-    int64_t all = sl_tenancy_guaranteed(tenancy, resource);
+    int64_t own = sl_tenancy_guarantee(tenancy, tenant, resource, model);
+    int64_t all = sl_tenancy_guaranteed(tenancy, resource, model);
     int64_t cap = sl_tenancy_cap(tenancy, tenant, resource);
     double units = (double)own;
     if (all > capacity) {

@@ -36,17 +36,23 @@ int sl_tenancy_relabel(struct sl_tenancy *tenancy, const struct sl_tenancy *from
 size_t sl_tenancy_count(const struct sl_tenancy *tenancy);
 struct sl_tenant *sl_tenancy_at(const struct sl_tenancy *tenancy, size_t index);
 
+/* Where some guarantee of the resource names the model: the name, which lasts as long as the
+ * configuration; NULL: none does. model may be NULL or "". */
+const char *sl_tenancy_model(const struct sl_tenancy *tenancy, const char *resource,
+                             const char *model);
 /* The tenant's part of a resource's units, in millionths of one: what is guaranteed, and by its
- * weight of the rest; no more than its cap. Guarantees beyond the capacity shrink alike. */
+ * weight of the rest; no more than its cap. Guarantees beyond the capacity shrink alike. Of a model
+ * guarantees that name it count alone; model "": all. */
 int64_t sl_tenancy_part(const struct sl_tenancy *tenancy, const struct sl_tenant *tenant,
-                        const char *resource, int64_t capacity);
+                        const char *resource, const char *model, int64_t capacity);
 /* The most units that its pods may hold; INT64_MAX: no cap. */
 int64_t sl_tenancy_cap(const struct sl_tenancy *tenancy, const struct sl_tenant *tenant,
                        const char *resource);
 /* The units that are guaranteed to it. */
 int64_t sl_tenancy_guarantee(const struct sl_tenancy *tenancy, const struct sl_tenant *tenant,
-                             const char *resource);
+                             const char *resource, const char *model);
 /* The sum of all guarantees of the resource. */
-int64_t sl_tenancy_guaranteed(const struct sl_tenancy *tenancy, const char *resource);
+int64_t sl_tenancy_guaranteed(const struct sl_tenancy *tenancy, const char *resource,
+                              const char *model);
 
 #endif

@@ -58,7 +58,9 @@ static int compare_tenants(const void *a, const void *b)
     const struct sl_tenant_row *x = a;
     const struct sl_tenant_row *y = b;
     int by_tenant = strcmp(x->tenant, y->tenant);
-    return by_tenant != 0 ? by_tenant : strcmp(x->resource, y->resource);
+    int by_resource = strcmp(x->resource, y->resource);
+    int by_model = strcmp(x->model, y->model);
+    return by_tenant != 0 ? by_tenant : by_resource != 0 ? by_resource : by_model;
 }
 
 /* Waits for the first plan, which no other replica could make. */

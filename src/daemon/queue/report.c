@@ -235,10 +235,13 @@ static void write_waiting(const void *source, const char *name, struct sl_buf *o
     }
 }
 
-/* word: NULL: there is no such label. */
+/* word: NULL: there is no such label. Rows of models are left out: sums would count them twice. */
 static void tenant_sample(struct sl_buf *out, const char *name, const struct sl_tenant_row *row,
                           const char *label, const char *word, double value)
 {
+    if (row->model[0] != '\0') {
+        return;
+    }
     sl_buf_printf(out, "%s{tenant=\"", name);
     sl_metric_label(out, sl_str_of(row->tenant));
     sl_buf_puts(out, "\",resource=\"");

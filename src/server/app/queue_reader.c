@@ -85,7 +85,8 @@ int sl_queue_list_tenant(struct sl_queue_list *list, const struct sl_tenant_row 
     if (list->tenant == NULL) {
         return sl_error_nomem(err);
     }
-    if (copy_text(list, &own.tenant, err) < 0 || copy_text(list, &own.resource, err) < 0) {
+    if (copy_text(list, &own.tenant, err) < 0 || copy_text(list, &own.resource, err) < 0 ||
+        copy_text(list, &own.model, err) < 0) {
         return -1;
     }
     list->tenant[list->n_tenants++] = own;

@@ -56,7 +56,7 @@ struct sl_queue_list {
     int64_t now_us; /* Unix: when the rows were made; for sl_queue_text */
     struct sl_queue_try tried[SL_QUEUE_TRIES_MAX]; /* of a single row's pod, the first one first */
     unsigned n_tried;
-    struct sl_tenant_row *tenant; /* by tenant, then resource; of a list of all rows alone */
+    struct sl_tenant_row *tenant; /* by tenant, resource, model; of a list of all rows alone */
     size_t n_tenants;
     size_t tenants_omitted; /* beyond SL_QUEUE_TENANTS_MAX */
     struct sl_arena text;

@@ -12,6 +12,10 @@ const struct sl_field sl_model_tenant[] = {
         SHOWN(1, "Tenant")),
     ALL("resource", TEXT, "Name of the resource.", OF_ROW(resource), COLUMN(2, "RESOURCE"),
         SHOWN(2, "Resource")),
+    ALL("model", TEXT,
+        "The guaranteed model of GPUs of which the row tells, as pods have it that select this one "
+        "alone; null: of all.",
+        TENANT(model), COLUMN(14, "MODEL"), WIDE(14, "Model")),
     ALL("shareMilli", SHARE, "Its own share of the units, in thousandths of one.", TENANT(share),
         COLUMN(3, "SHARE"), SHOWN(3, "Share")),
     ALL("guaranteed", NUMBER, "Units of that share which are its own however many tenants come.",
@@ -49,6 +53,7 @@ void sl_model_tenant_of(const struct sl_tenant_row *row, struct sl_model_tenant 
 {
     *out = (struct sl_model_tenant){
         .row = row,
+        .model = row->model[0] == '\0' ? NULL : row->model,
         .share = row->share / IN_A_MILLI,
         .borrowed = row->borrowed / IN_A_MILLI,
         .lent = row->lent / IN_A_MILLI,

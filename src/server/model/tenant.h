@@ -9,6 +9,7 @@
 /* Parts of units are in thousandths. */
 struct sl_model_tenant {
     const struct sl_tenant_row *row;
+    const char *model; /* NULL: all */
     int64_t share;
     int64_t borrowed;
     int64_t lent;

@@ -8,7 +8,8 @@ const units = (milli) => String(Math.round(milli / 10) / 100);
 
 function cellsOf(row, at) {
     const late = row.dueSince === null ? "-" : span(Math.max(0, (Date.parse(at) - Date.parse(row.dueSince)) / 1000));
-    return [row.tenant, row.resource, units(row.shareMilli), row.held, units(row.borrowedMilli), units(row.lentMilli),
+    const resource = row.resource + (row.model === null ? "" : " on " + row.model);
+    return [row.tenant, resource, units(row.shareMilli), row.held, units(row.borrowedMilli), units(row.lentMilli),
         row.podsWaiting, row.podsDue, late].map(String);
 }
 
@@ -19,7 +20,7 @@ export class Tenants {
 
     async look() {
         const { at, items, omitted } = await get("api/v1/tenants");
-        const due = items.reduce((sum, row) => sum + row.podsDue, 0), names = new Set(items.map((row) => row.tenant));
+        const due = items.reduce((sum, row) => sum + (row.model === null ? row.podsDue : 0), 0), names = new Set(items.map((row) => row.tenant));
         this.box.hidden = items.length === 0;
         this.counted.textContent = names.size + (names.size === 1 ? " tenant; " : " tenants; ") + due + (due === 1 ? " pod is due" : " pods are due") +
             (omitted > 0 ? "; " + omitted + " rows are left out" : "");

@@ -29,8 +29,9 @@ static int add_row(struct sl_vis_look *look, const struct sl_tenant_row *tenant,
 {
     char name[NAME_MAX_BYTES];
     bool whole = namespace == NULL;
-    int n = snprintf(name, sizeof(name), "%s%s%s", whole ? tenant->tenant : "", whole ? "." : "",
-                     tenant->resource);
+    int n =
+        snprintf(name, sizeof(name), "%s%s%s%s%s", whole ? tenant->tenant : "", whole ? "." : "",
+                 tenant->resource, tenant->model[0] == '\0' ? "" : ".", tenant->model);
     struct sl_vis_row *row = sl_vis_look_add(look, err);
     if (row == NULL) {
         return -1;

@@ -426,7 +426,7 @@ int64_t sl_fleet_units(const struct sl_fleet *fleet, const char *resource, const
     int64_t units = 0;
     for (size_t i = 0; i < fleet->n; i++) {
         const struct sl_node *node = fleet->node[i];
-        bool is = model[0] == '\0' || sl_str_eq(sl_str_of(node->product), sl_str_of(model));
+        bool is = sl_node_is_of(node, model);
         for (unsigned k = 0; k < node->n_pools && is; k++) {
             bool same = strcmp(node->pool[k].resource, resource) == 0;
             units += same ? node->pool[k].capacity : 0;

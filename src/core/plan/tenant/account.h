@@ -4,11 +4,13 @@
 
 #include "core/plan/tenant/tenants.h"
 
-/* A resource of a pod. */
+/* A resource of a pod, or that on the only model that the pod selects. */
 struct sl_plan_need {
-    struct sl_plan_lane *lane;
+    struct sl_plan_account_lane *account; /* that counts it; NULL: none yet */
     int64_t units;
     struct sl_share_pod *virtual; /* NULL: not told to the share yet */
+    const char *model;            /* "": all */
+    unsigned item;                /* of the pod */
 };
 
 /* A pod that waits or runs. */
@@ -38,20 +40,74 @@ struct sl_plan_part {
     int64_t given;     /* back, while sl_plan_reclaim() chooses; else 0 */
 };
 
+/* The lane's first has all of it; others follow, one for each model that is guaranteed. */
 struct sl_plan_account_lane {
+    struct sl_plan_account_lane *next;
+    const struct sl_plan_lane *lane;
     struct sl_plan_part *part[SL_TENANTS_MAX];
     size_t n;         /* parts may be in use up to this index */
     size_t needs;     /* of records */
-    int64_t capacity; /* by which the shares were sized, */
+    int64_t of;       /* the lane's capacity by which the shares were sized, */
+    int64_t capacity; /* the model's part of it, */
+    uint64_t kinds;   /* by seq.kinds, */
     size_t tenants;   /* with so many tenants */
+    const char *model;
     char resource[];
 };
 
-/* NULL: the tenant has had no pod of the lane. */
-static inline struct sl_plan_part *sl_plan_part_of(const struct sl_plan_lane *lane,
+/* NULL: the tenant has had no pod there. */
+static inline struct sl_plan_part *sl_plan_part_of(const struct sl_plan_account_lane *account,
                                                    const struct sl_tenant *tenant)
 {
-    return lane->account == NULL ? NULL : lane->account->part[tenant->index];
+    return account == NULL ? NULL : account->part[tenant->index];
 }
+
+/* NULL: the lane has none of the model. */
+static inline struct sl_plan_account_lane *sl_plan_account_of(const struct sl_plan_lane *lane,
+                                                              const char *model)
+{
+    struct sl_plan_account_lane *account = lane == NULL ? NULL : lane->account;
+    while (account != NULL && strcmp(account->model, model) != 0) {
+        account = account->next;
+    }
+    return account;
+}
+
+/* The first of the lane's accounts, or of those of lanes behind it; NULL: there is none. */
+static inline struct sl_plan_account_lane *sl_plan_account_first(const struct sl_plan_lane *lane)
+{
+    while (lane != NULL && lane->account == NULL) {
+        lane = lane->next;
+    }
+    return lane == NULL ? NULL : lane->account;
+}
+
+static inline struct sl_plan_account_lane *
+sl_plan_account_next(const struct sl_plan_account_lane *account)
+{
+    return account->next != NULL ? account->next : sl_plan_account_first(account->lane->next);
+}
+
+/* Its start on the share; INT64_MAX: it waits there, or comes there later. */
+static inline int64_t sl_plan_need_start(const struct sl_plan_need *need)
+{
+    return need->virtual == NULL ? INT64_MAX : sl_share_facts_of(need->virtual)->start_us;
+}
+
+/* By which the record of the shares knows the pod there. */
+static inline uint64_t sl_plan_need_number(const struct sl_plan_account_pod *record, unsigned i)
+{
+    const struct sl_plan_need *need = &record->need[i];
+    return record->number + need->item + (need->model[0] == '\0' ? 0 : SL_ASK_ITEMS_MAX);
+}
+
+/* ---- tenants.c ---- */
+
+/* The units of the lane that are of the account's model. */
+int64_t sl_plan_account_capacity(const struct sl_planner *planner,
+                                 const struct sl_plan_account_lane *account);
+/* Are the record's needs those of the pod, which may have changed? */
+bool sl_plan_needs_are(const struct sl_planner *planner, const struct sl_plan_account_pod *record,
+                       const struct sl_pod *pod);
 
 #endif

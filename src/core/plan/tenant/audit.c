@@ -2,7 +2,7 @@
 #include "core/plan/tenant/account.h"
 #include "util/check.h"
 
-/* Sums over a tenant's pods, and over those on its share of the lane. */
+/* Sums over a tenant's pods, and over those on its share of the account. */
 struct sum {
     size_t waiting;
     size_t capped;
@@ -14,8 +14,8 @@ struct sum {
 struct audit {
     const struct sl_planner *planner;
     size_t coming;
-    const struct sl_plan_lane *lane;
-    size_t needs; /* of the lane */
+    const struct sl_plan_account_lane *account;
+    size_t needs; /* of the account */
     struct sum tenant[SL_TENANTS_MAX];
 };
 
@@ -25,10 +25,11 @@ static void add_record(struct audit *audit, const struct sl_plan_account_pod *re
     audit->tenant[record->tenant->index].running += record->holds;
     audit->coming += record->comes;
     for (unsigned i = 0; i < record->n; i++) {
-        const struct sl_share_pod *virtual = record->need[i].virtual;
-        int64_t start_us = virtual == NULL ? INT64_MAX : sl_share_facts_of(virtual)->start_us;
-        SL_CHECK(virtual == NULL || sl_share_facts_of(virtual)->owner == record);
-        due_us = sl_plan_later(due_us, start_us);
+        const struct sl_plan_need *need = &record->need[i];
+        SL_CHECK(need->virtual == NULL || sl_share_facts_of(need->virtual)->owner == record);
+        SL_CHECK(need->virtual == NULL || need->account != NULL);
+        SL_CHECK(need->account == NULL || strcmp(need->account->model, need->model) == 0);
+        due_us = sl_plan_later(due_us, sl_plan_need_start(need));
     }
     SL_CHECK(record->due_us == due_us ||
              sl_list_has(&audit->planner->account.turned, &record->turned));
@@ -45,6 +46,7 @@ static void add_pod(struct audit *audit, const struct sl_plan_pod *pod)
         /* one that comes keeps its place until it is told, as when the clock was put */
         SL_CHECK(pod->account->holds || pod->account->comes ||
                  pod->item.due_us == pod->account->due_us);
+        SL_CHECK(pod->account->holds || sl_plan_needs_are(audit->planner, pod->account, pod->pod));
         add_record(audit, pod->account);
     }
 }
@@ -54,10 +56,10 @@ static void add_needs(void *context, struct sl_plan_account_pod *record)
     struct audit *audit = context;
     for (unsigned i = 0; i < record->n; i++) {
         const struct sl_plan_need *need = &record->need[i];
-        if (need->virtual != NULL && need->lane == audit->lane) {
+        if (need->account == audit->account) {
             struct sum *sum = &audit->tenant[record->tenant->index];
             audit->needs++;
-            sum->owners++;
+            sum->owners += need->virtual != NULL;
             sum->part.held += record->holds ? need->units : 0;
             sum->part.held_long += record->holds && record->is_long ? need->units : 0;
         }
@@ -71,17 +73,20 @@ static void take_owner(void *context, const struct sl_share_facts *facts, const 
     sum->owners -= facts->owner != NULL;
 }
 
-static void audit_lane(struct audit *audit, const struct sl_plan_lane *lane)
+static void audit_account(struct audit *audit, const struct sl_plan_account_lane *account)
 {
-    audit->lane = lane;
+    bool sized = account->lane->leaves > 0 && account->of == account->lane->capacity &&
+                 account->kinds == audit->planner->seq.kinds;
+    SL_CHECK(!sized || account->capacity == sl_plan_account_capacity(audit->planner, account));
+    audit->account = account;
     audit->needs = 0;
-    for (size_t i = 0; i < lane->account->n; i++) {
+    for (size_t i = 0; i < account->n; i++) {
         audit->tenant[i].owners = 0;
         audit->tenant[i].part = (struct sl_plan_part){.share = NULL};
     }
     sl_plan_each_account(audit->planner, add_needs, audit);
-    for (size_t i = 0; i < lane->account->n; i++) {
-        const struct sl_plan_part *part = lane->account->part[i];
+    for (size_t i = 0; i < account->n; i++) {
+        const struct sl_plan_part *part = account->part[i];
         struct sum *sum = &audit->tenant[i];
         if (part != NULL) {
             SL_CHECK(part->held == sum->part.held && part->held_long == sum->part.held_long);
@@ -89,7 +94,7 @@ static void audit_lane(struct audit *audit, const struct sl_plan_lane *lane)
         }
         SL_CHECK(sum->owners == 0);
     }
-    SL_CHECK(audit->needs == lane->account->needs);
+    SL_CHECK(audit->needs == account->needs);
 }
 
 void sl_plan_tenants_audit(const struct sl_planner *planner)
@@ -117,9 +122,8 @@ void sl_plan_tenants_audit(const struct sl_planner *planner)
         SL_CHECK(tenant->running == sum->running);
     }
     SL_CHECK(audit.coming == planner->account.n_coming);
-    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        if (lane->account != NULL) {
-            audit_lane(&audit, lane);
-        }
+    for (const struct sl_plan_account_lane *account = sl_plan_account_first(planner->lane);
+         account != NULL; account = sl_plan_account_next(account)) {
+        audit_account(&audit, account);
     }
 }

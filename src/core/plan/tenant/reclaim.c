@@ -44,7 +44,7 @@ static void give(const struct sl_plan_account_pod *record, int64_t sign)
     for (unsigned i = 0; i < record->n; i++) {
         const struct sl_plan_need *need = &record->need[i];
         if (need->virtual != NULL) {
-            sl_plan_part_of(need->lane, record->tenant)->given += sign * need->units;
+            sl_plan_part_of(need->account, record->tenant)->given += sign * need->units;
         }
     }
 }
@@ -58,7 +58,7 @@ static bool is_borrowed(const struct sl_plan_account_pod *record)
         if (need->virtual == NULL) {
             continue;
         }
-        const struct sl_plan_part *part = sl_plan_part_of(need->lane, record->tenant);
+        const struct sl_plan_part *part = sl_plan_part_of(need->account, record->tenant);
         int64_t kept = part->held - part->given - need->units;
         borrowed = sl_sat_mul(kept, SL_SHARE_ONE) >= sl_share_size(part->share);
         if (!borrowed) {

@@ -3,7 +3,7 @@
  * the record was written:
  *
  *     tenants1 SECONDS
- *     s TENANT RESOURCE LONGEST
+ *     s TENANT RESOURCE LONGEST [MODEL]
  *     e SHARE USER UNITS PRIORITY TIMEOUT SUBMITTED FIFO-START USER-START START RUN
  *     p NUMBER FIFO-START USER-START START
  *
@@ -170,8 +170,8 @@ static void restore(struct sl_planner *planner, const struct words *words, struc
     }
 }
 
-void sl_plan_record_share(struct sl_planner *planner, const char *resource, const char *tenant,
-                          struct sl_share *share)
+void sl_plan_record_share(struct sl_planner *planner, const char *resource, const char *model,
+                          const char *tenant, struct sl_share *share)
 {
     struct sl_str text;
     (void)sl_plan_record_of(planner, &text);
@@ -182,8 +182,10 @@ void sl_plan_record_share(struct sl_planner *planner, const char *resource, cons
         char kind = line.len == 0 ? '\0' : line.s[0];
         const struct words words = kind == 'p' ? (struct words){.n = 0} : words_of(line);
         if (kind == 's') {
-            if (words.n == 4 && sl_str_eq(words.at[1], sl_str_of(tenant)) &&
-                sl_str_eq(words.at[2], sl_str_of(resource))) {
+            bool same = words.n == (model[0] == '\0' ? 4 : 5) &&
+                        sl_str_eq(words.at[1], sl_str_of(tenant)) &&
+                        sl_str_eq(words.at[2], sl_str_of(resource));
+            if (same && (words.n == 4 || sl_str_eq(words.at[4], sl_str_of(model)))) {
                 share_at = n;
                 sl_share_set_longest(share, seconds_at(&words, 3));
             }

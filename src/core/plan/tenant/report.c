@@ -11,9 +11,10 @@ static void set_unknown(void *context, struct sl_plan_account_pod *record)
     record->own_us = 0;
     record->unknown = 0;
     for (unsigned i = 0; i < record->n; i++) {
-        const struct sl_share_pod *virtual = record->need[i].virtual;
-        int64_t start_us = virtual == NULL ? INT64_MAX : sl_share_facts_of(virtual)->start_us;
-        record->unknown += start_us == INT64_MAX;
+        const struct sl_plan_need *need = &record->need[i];
+        int64_t start_us = sl_plan_need_start(need);
+        bool later = need->account != NULL && need->virtual == NULL; /* with that on its model */
+        record->unknown += start_us == INT64_MAX && !later;
         record->own_us = sl_plan_later(record->own_us, start_us == INT64_MAX ? 0 : start_us);
     }
 }
@@ -33,9 +34,10 @@ bool sl_plan_tenants_foretell(struct sl_planner *planner)
         return true;
     }
     sl_plan_each_account(planner, set_unknown, NULL);
-    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        for (size_t i = 0; lane->account != NULL && i < lane->account->n && whole; i++) {
-            const struct sl_plan_part *part = lane->account->part[i];
+    for (const struct sl_plan_account_lane *account = sl_plan_account_first(planner->lane);
+         account != NULL; account = sl_plan_account_next(account)) {
+        for (size_t i = 0; i < account->n && whole; i++) {
+            const struct sl_plan_part *part = account->part[i];
             whole = part == NULL || sl_share_foretell(part->share, on_told, NULL) == 0;
         }
     }
@@ -84,17 +86,17 @@ static int64_t least_of_others(const struct least *least, size_t tenant)
 
 struct counting {
     const struct sl_planner *planner;
-    const struct sl_plan_lane *lane;
+    const struct sl_plan_account_lane *account;
     struct least first; /* begin of runs */
     struct sl_tenant_row row[SL_TENANTS_MAX];
     struct runs runs[SL_TENANTS_MAX];
 };
 
 static const struct sl_plan_need *need_of(const struct sl_plan_account_pod *record,
-                                          const struct sl_plan_lane *lane)
+                                          const struct sl_plan_account_lane *account)
 {
     for (unsigned i = 0; i < record->n; i++) {
-        if (record->need[i].virtual != NULL && record->need[i].lane == lane) {
+        if (record->need[i].account == account) {
             return &record->need[i];
         }
     }
@@ -104,7 +106,7 @@ static const struct sl_plan_need *need_of(const struct sl_plan_account_pod *reco
 static void count_record(void *context, struct sl_plan_account_pod *record)
 {
     struct counting *counting = context;
-    const struct sl_plan_need *need = need_of(record, counting->lane);
+    const struct sl_plan_need *need = need_of(record, counting->account);
     if (need == NULL) {
         return;
     }
@@ -131,7 +133,8 @@ static void count_record(void *context, struct sl_plan_account_pod *record)
 static void count_overdue(void *context, struct sl_plan_account_pod *record)
 {
     struct counting *counting = context;
-    if (need_of(record, counting->lane) == NULL || record->holds || record->due_us == INT64_MAX) {
+    if (need_of(record, counting->account) == NULL || record->holds ||
+        record->due_us == INT64_MAX) {
         return;
     }
     size_t tenant = record->tenant->index;
@@ -146,7 +149,7 @@ static void settle_loans(struct counting *counting)
     struct least last = none; /* ends of borrowed runs, below 0 */
     double borrowed = 0;
     double left = 0;
-    for (size_t i = 0; i < counting->lane->account->n; i++) {
+    for (size_t i = 0; i < counting->account->n; i++) {
         struct sl_tenant_row *row = &counting->row[i];
         int64_t held = sl_sat_mul(row->held, SL_SHARE_ONE);
         row->borrowed = held > row->share ? held - row->share : 0;
@@ -157,7 +160,7 @@ static void settle_loans(struct counting *counting)
         }
         left += (double)row->lent;
     }
-    for (size_t i = 0; i < counting->lane->account->n; i++) {
+    for (size_t i = 0; i < counting->account->n; i++) {
         struct sl_tenant_row *row = &counting->row[i];
         double part = left > borrowed ? borrowed / left : 1;
         row->lent = (int64_t)((double)row->lent * part);
@@ -166,11 +169,12 @@ static void settle_loans(struct counting *counting)
     }
 }
 
-static void tell_lane(struct counting *counting,
-                      void (*visit)(void *context, const struct sl_tenant_row *row), void *context)
+static void tell_account(struct counting *counting,
+                         void (*visit)(void *context, const struct sl_tenant_row *row),
+                         void *context)
 {
     const struct sl_planner *planner = counting->planner;
-    const struct sl_plan_account_lane *account = counting->lane->account;
+    const struct sl_plan_account_lane *account = counting->account;
     for (size_t i = 0; i < account->n; i++) {
         const struct sl_tenant *tenant = sl_tenancy_at(planner->tenancy, i);
         const struct sl_plan_part *part = account->part[i];
@@ -179,8 +183,10 @@ static void tell_lane(struct counting *counting,
         counting->row[i] = (struct sl_tenant_row){
             .tenant = tenant->name,
             .resource = account->resource,
+            .model = account->model,
             .share = part == NULL ? 0 : sl_share_size(part->share),
-            .guaranteed = sl_tenancy_guarantee(planner->tenancy, tenant, account->resource),
+            .guaranteed =
+                sl_tenancy_guarantee(planner->tenancy, tenant, account->resource, account->model),
             .cap = cap == INT64_MAX ? 0 : cap,
             .held = part == NULL ? 0 : part->held,
         };
@@ -206,8 +212,7 @@ static int64_t units_of(const void *context, const char *resource, const char *m
     int64_t units = 0;
     for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
         const struct sl_view *view = sl_plan_node_at(planner, i)->base;
-        bool is = view != NULL &&
-                  (model[0] == '\0' || sl_str_eq(sl_str_of(view->node->product), sl_str_of(model)));
+        bool is = view != NULL && sl_node_is_of(view->node, model);
         int pool = is ? sl_view_pool(view, key) : -1;
         units = sl_sat_add(units, pool < 0 ? 0 : view->node->pool[pool].capacity);
     }
@@ -226,13 +231,12 @@ void sl_planner_tenants(const struct sl_planner *planner,
                         void *context)
 {
     struct counting *counting = planner->tenancy == NULL ? NULL : calloc(1, sizeof(*counting));
-    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL && counting != NULL;
-         lane = lane->next) {
+    const struct sl_plan_account_lane *account =
+        counting == NULL ? NULL : sl_plan_account_first(planner->lane);
+    for (; account != NULL; account = sl_plan_account_next(account)) {
         counting->planner = planner;
-        counting->lane = lane;
-        if (lane->account != NULL) {
-            tell_lane(counting, visit, context);
-        }
+        counting->account = account;
+        tell_account(counting, visit, context);
     }
     free(counting);
 }

@@ -37,12 +37,14 @@ static void put_number(struct writing *writing, int64_t value)
     sl_buf_i64(&writing->out, value);
 }
 
-static void put_share(struct writing *writing, const struct sl_tenant *tenant, const char *resource,
-                      const struct sl_share *share)
+static void put_share(struct writing *writing, const struct sl_tenant *tenant,
+                      const struct sl_plan_account_lane *account)
 {
     size_t before = writing->out.len;
-    sl_buf_printf(&writing->out, "s %s %s", tenant->name, resource);
+    const struct sl_share *share = account->part[tenant->index]->share;
+    sl_buf_printf(&writing->out, "s %s %s", tenant->name, account->resource);
     put_number(writing, sl_share_longest(share) / SL_SECOND_US);
+    sl_buf_printf(&writing->out, "%s%s", account->model[0] == '\0' ? "" : " ", account->model);
     end_line(writing, before);
 }
 
@@ -68,15 +70,15 @@ static void put_ended(void *context, const struct sl_share_facts *facts, const c
 /* ended: the pods on them that have ended, instead of the shares themselves. */
 static void put_shares(struct writing *writing, const struct sl_planner *planner, bool ended)
 {
-    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        for (size_t i = 0; lane->account != NULL && i < lane->account->n; i++) {
-            const struct sl_plan_part *part = lane->account->part[i];
+    for (const struct sl_plan_account_lane *account = sl_plan_account_first(planner->lane);
+         account != NULL; account = sl_plan_account_next(account)) {
+        for (size_t i = 0; i < account->n; i++) {
+            const struct sl_plan_part *part = account->part[i];
             if (part != NULL && ended) {
                 sl_share_visit(part->share, put_ended, writing);
                 writing->share++;
             } else if (part != NULL) {
-                put_share(writing, sl_tenancy_at(planner->tenancy, i), lane->account->resource,
-                          part->share);
+                put_share(writing, sl_tenancy_at(planner->tenancy, i), account);
             }
         }
     }
@@ -95,8 +97,8 @@ static void put_pod(void *context, struct sl_plan_account_pod *record)
             facts != NULL && waits && (facts->user_us != INT64_MAX || facts->start_us != INT64_MAX);
         if (facts != NULL && turn == writing->turns &&
             (!waits || turn || facts->fifo_us != INT64_MAX)) {
-            uint64_t number = record->number + i;
-            sl_buf_printf(&writing->out, "p %llx", (unsigned long long)number);
+            sl_buf_printf(&writing->out, "p %llx",
+                          (unsigned long long)sl_plan_need_number(record, i));
             put_ago(writing, facts->fifo_us);
             put_ago(writing, facts->user_us);
             put_ago(writing, facts->start_us);

@@ -2,33 +2,51 @@
  * that it asks for (core/share). From the time of its start there it is due, and goes before all
  * that are not; among those that are not, the configured order counts. */
 #include "core/plan/tenant/account.h"
+#include "sliced/admit.h"
 
 #include <stdlib.h>
 
+enum { NEEDS_MAX = 2 * SL_ASK_ITEMS_MAX };
+
 /* ---- shares ---- */
 
-static void size_part(const struct sl_planner *planner, const struct sl_plan_lane *lane,
+static void size_part(const struct sl_planner *planner, const struct sl_plan_account_lane *account,
                       const struct sl_tenant *tenant)
 {
-    struct sl_plan_part *part = sl_plan_part_of(lane, tenant);
-    int64_t size =
-        sl_tenancy_part(planner->tenancy, tenant, lane->account->resource, lane->account->capacity);
+    struct sl_plan_part *part = sl_plan_part_of(account, tenant);
+    int64_t size = sl_tenancy_part(planner->tenancy, tenant, account->resource, account->model,
+                                   account->capacity);
     if (part != NULL && size != sl_share_size(part->share)) {
         sl_share_resize(part->share, size);
     }
 }
 
-static void size_parts(const struct sl_planner *planner, struct sl_plan_lane *lane)
+int64_t sl_plan_account_capacity(const struct sl_planner *planner,
+                                 const struct sl_plan_account_lane *account)
 {
-    struct sl_plan_account_lane *account = lane->account;
+    int64_t units = 0;
+    for (size_t i = 0; account->model[0] != '\0' && i < sl_plan_nodes(planner); i++) {
+        bool is = sl_node_is_of(sl_plan_node_at(planner, i)->node, account->model);
+        units += is ? account->lane->node_capacity[i] : 0;
+    }
+    return account->model[0] == '\0' ? account->lane->capacity : units;
+}
+
+static void size_parts(const struct sl_planner *planner, struct sl_plan_account_lane *account)
+{
+    const struct sl_plan_lane *lane = account->lane;
     size_t tenants = sl_tenancy_count(planner->tenancy);
-    if (lane->leaves == 0 || (account->capacity == lane->capacity && account->tenants == tenants)) {
+    bool same = account->of == lane->capacity && account->tenants == tenants &&
+                (account->model[0] == '\0' || account->kinds == planner->seq.kinds);
+    if (lane->leaves == 0 || same) {
         return;
     }
-    account->capacity = lane->capacity;
+    account->of = lane->capacity;
+    account->capacity = sl_plan_account_capacity(planner, account);
+    account->kinds = planner->seq.kinds;
     account->tenants = tenants;
     for (size_t i = 0; i < tenants; i++) {
-        size_part(planner, lane, sl_tenancy_at(planner->tenancy, i));
+        size_part(planner, account, sl_tenancy_at(planner->tenancy, i));
     }
 }
 
@@ -40,10 +58,11 @@ static int32_t late_permille(const struct sl_planner *planner)
 }
 
 /* NULL: out of memory. */
-static struct sl_plan_part *part_get(struct sl_planner *planner, struct sl_plan_lane *lane,
+static struct sl_plan_part *part_get(struct sl_planner *planner,
+                                     struct sl_plan_account_lane *account,
                                      const struct sl_tenant *tenant)
 {
-    struct sl_plan_part *part = sl_plan_part_of(lane, tenant);
+    struct sl_plan_part *part = sl_plan_part_of(account, tenant);
     if (part != NULL) {
         return part;
     }
@@ -58,39 +77,108 @@ static struct sl_plan_part *part_get(struct sl_planner *planner, struct sl_plan_
         free(part);
         return NULL;
     }
-    struct sl_plan_account_lane *account = lane->account;
     account->part[tenant->index] = part;
     account->n = tenant->index < account->n ? account->n : tenant->index + 1;
-    size_part(planner, lane, tenant);
-    sl_plan_record_share(planner, account->resource, tenant->name, part->share);
+    size_part(planner, account, tenant);
+    sl_plan_record_share(planner, account->resource, account->model, tenant->name, part->share);
     return part;
 }
 
 static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod);
 
+/* False: out of memory. */
+static bool account_add(struct sl_planner *planner, struct sl_plan_lane *lane, const char *resource,
+                        const char *model)
+{
+    size_t size = strlen(resource) + 1;
+    struct sl_plan_account_lane **at = &lane->account;
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    struct sl_plan_account_lane *account = calloc(1, sizeof(*account) + size);
+    if (account == NULL) {
+        return false;
+    }
+    account->lane = lane;
+    account->model = model;
+    memcpy(account->resource, resource, size);
+    size_parts(planner, account);
+    *at = account;
+    return true;
+}
+
+static void forget(struct sl_plan_lane *lane)
+{
+    while (lane->account != NULL) {
+        struct sl_plan_account_lane *account = lane->account;
+        lane->account = account->next;
+        for (size_t i = 0; i < account->n; i++) {
+            if (account->part[i] != NULL) {
+                sl_share_free(account->part[i]->share);
+                free(account->part[i]);
+            }
+        }
+        free(account);
+    }
+}
+
 static bool account_get(struct sl_planner *planner, struct sl_plan_lane *lane, const char *resource)
 {
+    const struct sl_tenants *config = sl_tenancy_config(planner->tenancy);
     if (lane->account != NULL) {
         return true;
     }
-    size_t size = strlen(resource) + 1;
-    lane->account = calloc(1, sizeof(*lane->account) + size);
-    if (lane->account == NULL) {
+    bool whole = account_add(planner, lane, resource, "");
+    for (unsigned i = 0; whole && i < config->n_guarantees; i++) {
+        const char *model =
+            sl_tenancy_model(planner->tenancy, resource, config->guarantee[i].model);
+        whole = model == NULL || sl_plan_account_of(lane, model) != NULL ||
+                account_add(planner, lane, resource, model);
+    }
+    if (!whole) {
+        forget(lane);
         return false;
     }
-    memcpy(lane->account->resource, resource, size);
-    size_parts(planner, lane);
     sl_plan_each_resident(planner, tenants_adopt);
     return true;
 }
 
 /* ---- records ---- */
 
+/* What a pod selects counts, and not the model on which it runs: a pod that could run elsewhere is
+ * lent the model's units, and would else take from its own tenant's part of them. */
+static unsigned needs_of(const struct sl_planner *planner, const struct sl_pod *pod,
+                         struct sl_plan_need need[NEEDS_MAX])
+{
+    const char *selected = sl_constraints_only(pod->constraints, SL_MODEL_LABEL);
+    unsigned items = pod->n_items < SL_ASK_ITEMS_MAX ? pod->n_items : SL_ASK_ITEMS_MAX;
+    unsigned n = 0;
+    for (unsigned i = 0; i < (selected == NULL ? 1 : 2) * items; i++) {
+        const struct sl_ask_item *item = &pod->items[i % items];
+        const char *model =
+            i < items ? "" : sl_tenancy_model(planner->tenancy, item->resource, selected);
+        if (model != NULL) {
+            need[n] =
+                (struct sl_plan_need){.units = item->count, .model = model, .item = i % items};
+            n++;
+        }
+    }
+    return n;
+}
+
+bool sl_plan_needs_are(const struct sl_planner *planner, const struct sl_plan_account_pod *record,
+                       const struct sl_pod *pod)
+{
+    struct sl_plan_need need[NEEDS_MAX];
+    unsigned n = needs_of(planner, pod, need);
+    return n == record->n && (n == 0 || need[n - 1].model == record->need[n - 1].model);
+}
+
 static struct sl_plan_account_pod *record_new(struct sl_planner *planner, const struct sl_pod *pod)
 {
-    size_t n = pod->n_items < SL_ASK_ITEMS_MAX ? pod->n_items : SL_ASK_ITEMS_MAX;
-    struct sl_plan_account_pod *record =
-        calloc(1, sizeof(*record) + n * sizeof(struct sl_plan_need));
+    struct sl_plan_need need[NEEDS_MAX];
+    unsigned n = needs_of(planner, pod, need);
+    struct sl_plan_account_pod *record = calloc(1, sizeof(*record) + n * sizeof(need[0]));
     int64_t most_us = sl_tenancy_config(planner->tenancy)->borrow_max_timeout_us;
     if (record != NULL) {
         record->number = sl_plan_number_of(pod->uid);
@@ -98,10 +186,8 @@ static struct sl_plan_account_pod *record_new(struct sl_planner *planner, const 
         record->due_us = INT64_MAX;
         record->timeout_us = sl_plan_timeout(planner, pod);
         record->is_long = most_us > 0 && record->timeout_us > most_us;
-        record->n = (unsigned)n;
-        for (unsigned i = 0; i < n; i++) {
-            record->need[i].units = pod->items[i].count;
-        }
+        record->n = n;
+        memcpy(record->need, need, n * sizeof(need[0]));
     }
     return record;
 }
@@ -110,11 +196,22 @@ static int64_t due_of(const struct sl_plan_account_pod *record)
 {
     int64_t due_us = INT64_MIN;
     for (unsigned i = 0; i < record->n; i++) {
-        const struct sl_share_pod *virtual = record->need[i].virtual;
-        int64_t start_us = virtual == NULL ? INT64_MAX : sl_share_facts_of(virtual)->start_us;
-        due_us = sl_plan_later(due_us, start_us);
+        due_us = sl_plan_later(due_us, sl_plan_need_start(&record->need[i]));
     }
     return due_us;
+}
+
+/* May the share be told of it? A pod that waits for a model, maybe for long, comes to its tenant's
+ * share of all models with its start on that of the model: it would keep others' units else. */
+static bool may_tell(const struct sl_plan_account_pod *record, const struct sl_plan_need *need)
+{
+    bool may = need->virtual == NULL;
+    for (unsigned i = 0; i < record->n && need->model[0] == '\0' && !record->holds; i++) {
+        const struct sl_plan_need *other = &record->need[i];
+        bool before = other->item == need->item && other->model[0] != '\0';
+        may = may && (!before || sl_plan_need_start(other) != INT64_MAX);
+    }
+    return may;
 }
 
 /* Queues change when a run begins, and at no other time. */
@@ -129,17 +226,6 @@ static void unturn(struct sl_planner *planner, struct sl_plan_account_pod *recor
 {
     if (sl_list_has(&planner->account.turned, &record->turned)) {
         sl_list_remove(&planner->account.turned, &record->turned);
-    }
-}
-
-static void place_anew(struct sl_planner *planner, struct sl_plan_account_pod *record)
-{
-    struct sl_plan_pod *pod = record->pod;
-    unturn(planner, record);
-    record->due_us = due_of(record);
-    if (pod != NULL && sl_plan_is_queued(pod) && pod->item.due_us != record->due_us) {
-        sl_plan_queue_remove(planner, pod);
-        sl_plan_queue_add(planner, pod);
     }
 }
 
@@ -162,8 +248,27 @@ static void catch_up(struct sl_planner *planner, struct sl_plan_part *part)
     }
 }
 
-/* Tells the pod to the shares that do not know it. start_us: when it started, or INT64_MAX. */
-static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *record,
+/* Returns the need's share, which counts it from now on; NULL: there is none. */
+static struct sl_plan_part *count_need(struct sl_planner *planner,
+                                       const struct sl_plan_account_pod *record,
+                                       struct sl_plan_need *need, const struct sl_pod *pod)
+{
+    const struct sl_plan_lane *lane =
+        need->item < pod->n_items ? sl_plan_lane_find(planner, pod->items[need->item].key) : NULL;
+    struct sl_plan_account_lane *account = sl_plan_account_of(lane, need->model);
+    struct sl_plan_part *part = account == NULL ? NULL : part_get(planner, account, record->tenant);
+    if (part != NULL && need->account == NULL) {
+        need->account = account;
+        account->needs++;
+        part->held += record->holds ? need->units : 0;
+        part->held_long += record->holds && record->is_long ? need->units : 0;
+    }
+    return part;
+}
+
+/* Tells the pod to the shares that do not know it. start_us: when it started, or INT64_MAX. True:
+ * there was one. */
+static bool tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *record,
                        const struct sl_pod *pod, int64_t ready_us, int64_t start_us)
 {
     struct sl_share_facts facts = {
@@ -172,13 +277,12 @@ static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *r
         .run_us = -1,
         .owner = record,
     };
-    for (unsigned i = 0; i < record->n; i++) {
-        struct sl_plan_need *need = &record->need[i];
-        struct sl_plan_lane *lane = sl_plan_lane_find(planner, pod->items[i].key);
-        struct sl_plan_part *part = lane == NULL || lane->account == NULL || need->virtual != NULL
-                                        ? NULL
-                                        : part_get(planner, lane, record->tenant);
-        if (part == NULL) {
+    bool any = false;
+    for (unsigned i = record->n; i > 0; i--) { /* those of models before */
+        struct sl_plan_need *need = &record->need[i - 1];
+        struct sl_plan_part *part = need->virtual != NULL ? NULL
+                                                          : count_need(planner, record, need, pod);
+        if (part == NULL || !may_tell(record, need)) {
             continue;
         }
         catch_up(planner, part);
@@ -186,17 +290,29 @@ static void tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *r
         facts.fifo_us = start_us;
         facts.user_us = start_us;
         facts.start_us = start_us;
-        sl_plan_record_pod(planner, record->number + i, &facts);
+        sl_plan_record_pod(planner, sl_plan_need_number(record, i - 1), &facts);
         need->virtual = sl_share_arrive(part->share, &facts, sl_str_of(pod->namespace),
                                         planner->now_us);
-        if (need->virtual != NULL) {
-            need->lane = lane;
-            lane->account->needs++;
-            part->held += record->holds ? need->units : 0;
-            part->held_long += record->holds && record->is_long ? need->units : 0;
-        }
+        any = any || need->virtual != NULL;
     }
     turn(planner, record);
+    return any;
+}
+
+/* True: a share is told of it only now, and is to be played. */
+static bool place_anew(struct sl_planner *planner, struct sl_plan_account_pod *record)
+{
+    struct sl_plan_pod *pod = record->pod;
+    bool lacks = record->n > 1 && due_of(record) == INT64_MAX;
+    bool told = lacks && pod != NULL && pod->class != NULL &&
+                tell_needs(planner, record, pod->pod, pod->ready_us, INT64_MAX);
+    unturn(planner, record);
+    record->due_us = due_of(record);
+    if (pod != NULL && sl_plan_is_queued(pod) && pod->item.due_us != record->due_us) {
+        sl_plan_queue_remove(planner, pod);
+        sl_plan_queue_add(planner, pod);
+    }
+    return told;
 }
 
 static void hold(const struct sl_planner *planner, struct sl_plan_account_pod *record, bool holds)
@@ -210,9 +326,7 @@ static void hold(const struct sl_planner *planner, struct sl_plan_account_pod *r
     record->tenant->running += holds ? 1 : SIZE_MAX;
     for (unsigned i = 0; i < record->n; i++) {
         const struct sl_plan_need *need = &record->need[i];
-        struct sl_plan_part *part = need->virtual == NULL
-                                        ? NULL
-                                        : sl_plan_part_of(need->lane, record->tenant);
+        struct sl_plan_part *part = sl_plan_part_of(need->account, record->tenant);
         if (part != NULL) {
             part->held += sign * need->units;
             part->held_long += record->is_long ? sign * need->units : 0;
@@ -237,13 +351,13 @@ static void record_end(struct sl_planner *planner, struct sl_plan_account_pod *r
     hold(planner, record, false);
     for (unsigned i = 0; i < record->n; i++) {
         const struct sl_plan_need *need = &record->need[i];
-        struct sl_plan_part *part = need->virtual == NULL
-                                        ? NULL
-                                        : sl_plan_part_of(need->lane, record->tenant);
-        if (part == NULL) {
+        struct sl_plan_part *part = sl_plan_part_of(need->account, record->tenant);
+        if (part != NULL) {
+            need->account->needs--;
+        }
+        if (part == NULL || need->virtual == NULL) {
             continue;
         }
-        need->lane->account->needs--;
         catch_up(planner, part);
         if (run_us >= 0) {
             sl_share_over(part->share, need->virtual, run_us, planner->now_us);
@@ -285,7 +399,7 @@ static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod)
         hold(planner, ran->account, true);
         ran->account->since_us = ran->nominated_us;
     }
-    tell_needs(planner, ran->account, pod, 0, ran->nominated_us);
+    (void)tell_needs(planner, ran->account, pod, 0, ran->nominated_us);
 }
 
 /* Counts what runs of the pod's resources, though none may wait for them. */
@@ -324,15 +438,24 @@ static void come(struct sl_planner *planner, struct sl_plan_pod *pod)
 
 static void tenants_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
+    struct sl_plan_account_pod *record = pod->account;
     bool nominated = pod->stand == SL_STAND_NOMINATED;
-    if (nominated || (sl_plan_is_queued(pod) && !pod->class->ask->never)) {
-        come(planner, pod);
-        if (pod->account != NULL) {
-            hold(planner, pod->account, nominated);
-        }
-    } else if (pod->account != NULL) {
-        record_end(planner, pod->account, -1);
+    bool stays = nominated || (sl_plan_is_queued(pod) && !pod->class->ask->never);
+    bool returns = record != NULL && record->holds && !nominated;
+    if (record != NULL && (!stays || (returns && !sl_plan_needs_are(planner, record, pod->pod)))) {
+        record_end(planner, record, -1);
         pod->account = NULL;
+    }
+    if (!stays) {
+        return;
+    }
+    come(planner, pod);
+    record = pod->account;
+    if (record != NULL) {
+        hold(planner, record, nominated);
+    }
+    if (record != NULL && nominated && !record->comes && record->n > 1) {
+        (void)tell_needs(planner, record, pod->pod, pod->ready_us, INT64_MAX);
     }
 }
 
@@ -344,13 +467,36 @@ static void tell_of(struct sl_planner *planner, struct sl_plan_account_pod *reco
         return; /* bound already: told once a node shows it */
     }
     const struct sl_plan_ask *ask = pod->class->ask;
-    for (unsigned i = 0; i < record->n; i++) {
+    for (unsigned i = 0; i < ask->ask.n; i++) {
         struct sl_plan_lane *lane = ask->lane[i];
-        if (!lane->nowhere && account_get(planner, lane, ask->ask.item[i].resource)) {
-            size_parts(planner, lane);
+        bool counts = !lane->nowhere && account_get(planner, lane, ask->ask.item[i].resource);
+        struct sl_plan_account_lane *account = counts ? lane->account : NULL;
+        for (; account != NULL; account = account->next) {
+            size_parts(planner, account);
         }
     }
-    tell_needs(planner, record, pod->pod, pod->ready_us, INT64_MAX);
+    (void)tell_needs(planner, record, pod->pod, pod->ready_us, INT64_MAX);
+}
+
+/* True: pods have come to further shares. */
+static bool play_all(struct sl_planner *planner)
+{
+    bool again = false;
+    for (struct sl_plan_account_lane *account = sl_plan_account_first(planner->lane);
+         account != NULL; account = sl_plan_account_next(account)) {
+        for (size_t i = 0; i < account->n; i++) {
+            if (account->part[i] != NULL) {
+                play(planner, account->part[i]);
+            }
+        }
+        size_parts(planner, account); /* what has been up to now was on the shares as they were */
+    }
+    struct sl_link *turned = planner->account.turned.first;
+    for (; turned != NULL; turned = planner->account.turned.first) {
+        again =
+            place_anew(planner, SL_CONTAINER(turned, struct sl_plan_account_pod, turned)) || again;
+    }
+    return again;
 }
 
 static void tenants_tell(struct sl_planner *planner)
@@ -363,19 +509,7 @@ static void tenants_tell(struct sl_planner *planner)
     while (coming->first != NULL) {
         tell_of(planner, SL_CONTAINER(coming->first, struct sl_plan_account_pod, coming));
     }
-    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        for (size_t i = 0; lane->account != NULL && i < lane->account->n; i++) {
-            if (lane->account->part[i] != NULL) {
-                play(planner, lane->account->part[i]);
-            }
-        }
-        if (lane->account != NULL) { /* what has been up to now was on the shares as they were */
-            size_parts(planner, lane);
-        }
-    }
-    struct sl_link *turned = planner->account.turned.first;
-    for (; turned != NULL; turned = planner->account.turned.first) {
-        place_anew(planner, SL_CONTAINER(turned, struct sl_plan_account_pod, turned));
+    while (play_all(planner)) {
     }
 }
 
@@ -408,21 +542,14 @@ static void tenants_capacity(struct sl_planner *planner)
     (void)planner; /* when a run begins */
 }
 
-static void forget(struct sl_plan_lane *lane)
-{
-    for (size_t i = 0; lane->account != NULL && i < lane->account->n; i++) {
-        if (lane->account->part[i] != NULL) {
-            sl_share_free(lane->account->part[i]->share);
-            free(lane->account->part[i]);
-        }
-    }
-    free(lane->account);
-    lane->account = NULL;
-}
-
 static bool tenants_forget(struct sl_plan_lane *lane, bool crowded)
 {
-    if (lane->account != NULL && (!crowded || lane->account->needs > 0)) {
+    bool needed = lane->account != NULL && !crowded;
+    for (const struct sl_plan_account_lane *account = lane->account; account != NULL && !needed;
+         account = account->next) {
+        needed = account->needs > 0;
+    }
+    if (needed) {
         return false;
     }
     forget(lane);
@@ -432,10 +559,13 @@ static bool tenants_forget(struct sl_plan_lane *lane, bool crowded)
 static int64_t tenants_wake(const struct sl_plan_lane *lane)
 {
     int64_t wake_us = INT64_MAX;
-    for (size_t i = 0; lane->account != NULL && lane->n_queue > 0 && i < lane->account->n; i++) {
-        const struct sl_plan_part *part = lane->account->part[i];
-        if (part != NULL) {
-            wake_us = sl_plan_earlier(wake_us, sl_share_next(part->share));
+    const struct sl_plan_account_lane *account = lane->n_queue > 0 ? lane->account : NULL;
+    for (; account != NULL; account = account->next) {
+        for (size_t i = 0; i < account->n; i++) {
+            const struct sl_plan_part *part = account->part[i];
+            if (part != NULL) {
+                wake_us = sl_plan_earlier(wake_us, sl_share_next(part->share));
+            }
         }
     }
     return wake_us;
@@ -502,13 +632,11 @@ enum sl_hold_reason sl_plan_tenants_hold(const struct sl_planner *planner,
     bool borrows = record->is_long && record->due_us == INT64_MAX;
     for (unsigned i = 0; i < record->n; i++) {
         const struct sl_plan_need *need = &record->need[i];
-        const struct sl_plan_part *part = need->virtual == NULL
-                                              ? NULL
-                                              : sl_plan_part_of(need->lane, tenant);
+        const struct sl_plan_part *part = sl_plan_part_of(need->account, tenant);
         if (part == NULL) {
             continue;
         }
-        int64_t cap = sl_tenancy_cap(planner->tenancy, tenant, need->lane->account->resource);
+        int64_t cap = sl_tenancy_cap(planner->tenancy, tenant, need->account->resource);
         int64_t long_units = sl_sat_mul(part->held_long + need->units, SL_SHARE_ONE);
         full = full || part->held + need->units > cap;
         reason = borrows && long_units > sl_share_size(part->share) ? SL_HOLD_BORROW : reason;

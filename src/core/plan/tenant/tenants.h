@@ -46,8 +46,8 @@ enum { SL_PLAN_RECORD_MAX = 1 << 26 /* bytes, of a record that lasts for a call 
 int sl_plan_record_load(struct sl_planner *planner, struct sl_str text, int64_t by_us,
                         struct sl_error *err);
 /* The share is new: gives it what the record has of it. */
-void sl_plan_record_share(struct sl_planner *planner, const char *resource, const char *tenant,
-                          struct sl_share *share);
+void sl_plan_record_share(struct sl_planner *planner, const char *resource, const char *model,
+                          const char *tenant, struct sl_share *share);
 /* Sets the starts that the pod had. */
 void sl_plan_record_pod(const struct sl_planner *planner, uint64_t number,
                         struct sl_share_facts *facts);

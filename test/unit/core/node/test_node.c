@@ -171,6 +171,21 @@ TEST_ON(struct node_rig *rig, marks_are_made_on_a_copy_that_stands_alone)
     assert_true(marked->device[1].healthy);
 }
 
+/* By the label that pods select, word for word; by the product where a cloud's label names it. */
+TEST_ON(struct node_rig *rig, a_node_is_of_the_model_that_pods_select)
+{
+    facts_pair(&rig->facts, &rig->node.allocatable, "nvidia.com/gpu", "4");
+    facts_pair(&rig->facts, &rig->node.labels, "cloud.google.com/gke-accelerator", "nvidia-l4");
+    const struct sl_node *node = make(rig);
+    assert_true(sl_node_is_of(node, ""));
+    assert_true(sl_node_is_of(node, node->product));
+    facts_pair(&rig->facts, &rig->node.labels, SL_MODEL_LABEL, "Tesla-T4-SHARED");
+    node = make(rig);
+    assert_true(sl_node_is_of(node, "Tesla-T4-SHARED"));
+    assert_false(sl_node_is_of(node, "Tesla-T4"));
+    assert_false(sl_node_is_of(node, "nvidia-l4"));
+}
+
 TEST_THAT(layouts_have_names)
 {
     assert_string_equal(sl_layout_name(SL_LAYOUT_UNKNOWN), "unknown");

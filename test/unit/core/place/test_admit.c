@@ -112,6 +112,44 @@ TEST_ON(struct rig *rig, required_affinity_without_a_term_admits_no_node)
     expect(rig, SL_CONSTRAINT_AFFINITY);
 }
 
+TEST_ON(struct rig *rig, a_pod_may_select_one_value_alone)
+{
+    static const struct {
+        const char *selector;
+        const char *terms;
+        const char *only; /* NULL: others too */
+    } cases[] = {
+        {"", NULL, NULL},
+        {"disk=ssd", NULL, NULL},
+        {"zone=a", NULL, "a"},
+        {"zone=a", "zone In b,c", "a"}, /* goes nowhere */
+        {"disk=ssd", "zone In a", "a"},
+        {"", "disk In x;zone In a", "a"},
+        {"", "zone In a,b", NULL},
+        {"", "zone NotIn a", NULL},
+        {"", "zone Exists", NULL},
+        {"", "@metadata.name In a", NULL},
+        {"", "zone In a|disk In x;zone In a", "a"},
+        {"", "zone In a||zone In a", "a"}, /* that between them admits no node */
+        {"", "zone In a|zone In b", NULL},
+        {"", "zone In a|disk In x", NULL},
+        {"", "disk In x|zone In a", NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rig->pod.node_selector = facts_pairs(&rig->facts, cases[i].selector);
+        rig->pod.terms = NULL;
+        rig->pod.affinity = false;
+        if (cases[i].terms != NULL) {
+            require(rig, cases[i].terms);
+        }
+        const char *only = sl_constraints_only(constraints_of(rig), "zone");
+        if ((only == NULL) != (cases[i].only == NULL) ||
+            (only != NULL && strcmp(only, cases[i].only) != 0)) {
+            fail_msg("%s, %s: %s", cases[i].selector, cases[i].terms, only);
+        }
+    }
+}
+
 TEST_THAT(taints_follow_the_documented_rules)
 {
     static const struct {

@@ -194,8 +194,9 @@ TEST_EACH(a_tenant_has_its_part, parts)
     set_units(row->cap, config.cap, &config.n_caps);
     struct sl_tenancy *tenancy = tenancy_new();
     for (size_t i = 0; i < TENANTS; i++) {
-        assert_int_equal(sl_tenancy_part(tenancy, sl_tenancy_at(tenancy, i), GPU, row->capacity),
-                         (int64_t)(row->part[i] * SL_TENANT_WEIGHT_ONE));
+        assert_int_equal(
+            sl_tenancy_part(tenancy, sl_tenancy_at(tenancy, i), GPU, "", row->capacity),
+            (int64_t)(row->part[i] * SL_TENANT_WEIGHT_ONE));
     }
     sl_tenancy_free(tenancy);
 }
@@ -222,7 +223,7 @@ TEST_THAT(parts_are_together_what_there_is)
         }
         struct sl_tenancy *tenancy = tenancy_new();
         for (int64_t t = 0; t < n; t++) {
-            sum += sl_tenancy_part(tenancy, sl_tenancy_at(tenancy, (size_t)t), GPU, capacity);
+            sum += sl_tenancy_part(tenancy, sl_tenancy_at(tenancy, (size_t)t), GPU, "", capacity);
         }
         assert_true(llabs(sum - capacity * SL_TENANT_WEIGHT_ONE) <= n);
         sl_tenancy_free(tenancy);
@@ -237,7 +238,8 @@ TEST_THAT(units_are_of_one_resource_or_of_all)
     config.cap[config.n_caps++] = units("a", GPU, 3);
     config.cap[config.n_caps++] = units("b", "", 2);
     config.guarantee[config.n_guarantees++] = units("a", MIG, 4);
-    config.guarantee[config.n_guarantees++] = units("a", MIG, 1); /* of another model */
+    config.guarantee[config.n_guarantees] = units("a", MIG, 1);
+    (void)snprintf(config.guarantee[config.n_guarantees++].model, SL_TENANT_NAME_MAX, "m");
     config.guarantee[config.n_guarantees++] = units("b", MIG, 2);
     struct sl_tenancy *tenancy = tenancy_new();
     const struct sl_tenant *a = sl_tenancy_at(tenancy, 0);
@@ -245,9 +247,17 @@ TEST_THAT(units_are_of_one_resource_or_of_all)
     assert_int_equal(sl_tenancy_cap(tenancy, a, GPU), 3);
     assert_int_equal(sl_tenancy_cap(tenancy, a, MIG), INT64_MAX);
     assert_int_equal(sl_tenancy_cap(tenancy, b, MIG), 2);
-    assert_int_equal(sl_tenancy_guaranteed(tenancy, MIG), 7);
-    assert_int_equal(sl_tenancy_guaranteed(tenancy, GPU), 0);
-    assert_int_equal(sl_tenancy_part(tenancy, a, MIG, 100), 5 * SL_TENANT_WEIGHT_ONE);
-    assert_int_equal(sl_tenancy_part(tenancy, b, MIG, 100), 2 * SL_TENANT_WEIGHT_ONE);
+    assert_int_equal(sl_tenancy_guaranteed(tenancy, MIG, ""), 7);
+    assert_int_equal(sl_tenancy_guaranteed(tenancy, GPU, ""), 0);
+    assert_int_equal(sl_tenancy_part(tenancy, a, MIG, "", 100), 5 * SL_TENANT_WEIGHT_ONE);
+    assert_int_equal(sl_tenancy_part(tenancy, b, MIG, "", 100), 2 * SL_TENANT_WEIGHT_ONE);
+    assert_int_equal(sl_tenancy_guaranteed(tenancy, MIG, "m"), 1);
+    assert_int_equal(sl_tenancy_part(tenancy, a, MIG, "m", 100), 1 * SL_TENANT_WEIGHT_ONE);
+    assert_int_equal(sl_tenancy_part(tenancy, b, MIG, "m", 100), 0);
+    assert_string_equal(sl_tenancy_model(tenancy, MIG, "m"), "m");
+    assert_null(sl_tenancy_model(tenancy, GPU, "m"));
+    assert_null(sl_tenancy_model(tenancy, MIG, "n"));
+    assert_null(sl_tenancy_model(tenancy, MIG, ""));
+    assert_null(sl_tenancy_model(tenancy, MIG, NULL));
     sl_tenancy_free(tenancy);
 }

@@ -47,10 +47,11 @@ static const struct kind kinds[] = {
      "state sampledAt roomMiB",
      "Node GPU Used-MiB Busy Idle Watts State Bandwidth Room-MiB Joules"},
     {sl_model_tenant,
-     "tenant resource shareMilli guaranteed cap held borrowedMilli lentMilli lentUntil "
+     "tenant resource model shareMilli guaranteed cap held borrowedMilli lentMilli lentUntil "
      "waitingUnits "
      "podsWaiting podsDue dueSince podsRunning podsOverdue",
-     "Tenant Resource Share Held Borrowed Lent Waiting Due Late Running Overdue Guaranteed Cap"},
+     "Tenant Resource Share Held Borrowed Lent Waiting Due Late Running Overdue Guaranteed Cap "
+     "Model"},
     {sl_model_spent,
      "tenant resource since shareMilliHours heldMilliHours borrowedMilliHours lentMilliHours "
      "waitedMilliHours",

@@ -10,9 +10,10 @@
 #define MIG "nvidia.com/mig-1g.5gb"
 
 static struct sl_tenant_row tenants[] = {
-    {.tenant = "a", .resource = GPU, .share = 1500000, .held = 2, .borrowed = 500000},
-    {.tenant = "a", .resource = MIG, .share = 7000000},
-    {.tenant = "b", .resource = GPU, .share = 1500000, .lent = 500000, .pods_due = 1},
+    {.tenant = "a", .resource = GPU, .model = "", .share = 1500000, .held = 2, .borrowed = 500000},
+    {.tenant = "a", .resource = GPU, .model = "H100", .share = 1000000},
+    {.tenant = "a", .resource = MIG, .model = "", .share = 7000000},
+    {.tenant = "b", .resource = GPU, .model = "", .share = 1500000, .lent = 500000, .pods_due = 1},
 };
 static struct sl_queue_row waiting;
 
@@ -50,7 +51,7 @@ static const struct sl_vis_kind *kind_of(const char *plural)
     return &sl_vis_kinds[i];
 }
 
-/* "namespace/name tenant resource share" of each row, sorted by nothing but the look. */
+/* "namespace/name tenant resource model" of each row, sorted by nothing but the look. */
 static void assert_seen(const char *plural, const char *expected)
 {
     static struct sl_app app;
@@ -78,8 +79,9 @@ static void assert_seen(const char *plural, const char *expected)
         sl_buf_printf(&out, "%.*s/%s ", (int)row->namespace.len,
                       row->namespace.len == 0 ? "" : row->namespace.s, row->name.s);
         sl_buf_printf(&out, "%s ", sl_vis_field(kind, &look, row, SL_STR("status.tenant"), text));
-        sl_buf_printf(&out, "%s\n",
-                      sl_vis_field(kind, &look, row, SL_STR("status.resource"), text));
+        sl_buf_printf(&out, "%s ", sl_vis_field(kind, &look, row, SL_STR("status.resource"), text));
+        const char *model = sl_vis_field(kind, &look, row, SL_STR("status.model"), text);
+        sl_buf_printf(&out, "%s\n", model == NULL ? "-" : model);
     }
     assert_string_equal(rig_text(&out), expected);
     assert_int_equal(app.metrics.limits[SL_LIMIT_TENANTS], 1);
@@ -91,14 +93,16 @@ static void assert_seen(const char *plural, const char *expected)
 
 TEST_THAT(a_namespace_shows_the_tenant_whose_it_is_and_no_other)
 {
-    assert_seen("tenantqueues", "a-2/nvidia.com.gpu a nvidia.com/gpu\n"
-                                "a-2/nvidia.com.mig-1g.5gb a nvidia.com/mig-1g.5gb\n"
-                                "b/nvidia.com.gpu b nvidia.com/gpu\n");
+    assert_seen("tenantqueues", "a-2/nvidia.com.gpu a nvidia.com/gpu -\n"
+                                "a-2/nvidia.com.gpu.H100 a nvidia.com/gpu H100\n"
+                                "a-2/nvidia.com.mig-1g.5gb a nvidia.com/mig-1g.5gb -\n"
+                                "b/nvidia.com.gpu b nvidia.com/gpu -\n");
 }
 
 TEST_THAT(the_cluster_shows_all_tenants_once)
 {
-    assert_seen("clustertenantqueues", "/a.nvidia.com.gpu a nvidia.com/gpu\n"
-                                       "/a.nvidia.com.mig-1g.5gb a nvidia.com/mig-1g.5gb\n"
-                                       "/b.nvidia.com.gpu b nvidia.com/gpu\n");
+    assert_seen("clustertenantqueues", "/a.nvidia.com.gpu a nvidia.com/gpu -\n"
+                                       "/a.nvidia.com.gpu.H100 a nvidia.com/gpu H100\n"
+                                       "/a.nvidia.com.mig-1g.5gb a nvidia.com/mig-1g.5gb -\n"
+                                       "/b.nvidia.com.gpu b nvidia.com/gpu -\n");
 }

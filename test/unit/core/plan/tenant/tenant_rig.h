@@ -32,16 +32,112 @@ static inline void tenant_rig_configure(struct tenant_rig *rig)
     plan_rig_configure(rig->plan);
 }
 
+/* Not put yet. model: NULL: it selects none. */
+static inline struct plan_rig_pod *tenant_rig_pod(struct tenant_rig *rig, const char *name,
+                                                  const char *namespace, const char *resource,
+                                                  int64_t units, int64_t timeout_s,
+                                                  const char *model)
+{
+    static const char *const models[] = {"M1", "M2"};
+    static const struct sl_match selects[] = {
+        {.key = SL_MODEL_LABEL, .op = SL_MATCH_IN, .value = &models[0], .n_values = 1},
+        {.key = SL_MODEL_LABEL, .op = SL_MATCH_IN, .value = &models[1], .n_values = 1}};
+    struct plan_rig_pod *p = plan_rig_pod(rig->plan, name, resource, units, timeout_s);
+    p->pod.namespace = namespace;
+    p->pod.created_us -= PLAN_PODS - rig->plan->n_pods; /* they come in order */
+    if (model != NULL) {
+        unsigned i = strcmp(model, models[0]) == 0 ? 0 : 1;
+        p->constraints = (struct sl_constraints){
+            .selector = &selects[i], .n_selector = 1, .digest = 7 + (uint64_t)i};
+        p->pod.constraints = &p->constraints;
+    }
+    return p;
+}
+
 /* Waits from now on. */
 static inline struct plan_rig_pod *tenant_rig_wait(struct tenant_rig *rig, const char *name,
                                                    const char *namespace, const char *resource,
                                                    int64_t units, int64_t timeout_s)
 {
-    struct plan_rig_pod *p = plan_rig_pod(rig->plan, name, resource, units, timeout_s);
-    p->pod.namespace = namespace;
-    p->pod.created_us -= PLAN_PODS - rig->plan->n_pods; /* they come in order */
+    struct plan_rig_pod *p = tenant_rig_pod(rig, name, namespace, resource, units, timeout_s, NULL);
     plan_rig_put(rig->plan, p);
     return p;
+}
+
+/* "a1 a2": names, each a pod of the namespace that it begins with, for a GPU of the model. */
+static inline void wait_for(struct tenant_rig *rig, const char *model, const char *names,
+                            int64_t timeout_s)
+{
+    static const char *const namespaces[] = {"a", "b", "c"};
+    char name[8];
+    int n = 0;
+    for (const char *at = names; sscanf(at, "%7s%n", name, &n) == 1; at += n) {
+        plan_rig_put(rig->plan, tenant_rig_pod(rig, name, namespaces[name[0] - 'a'], GPU, 1,
+                                               timeout_s, model));
+    }
+}
+
+static inline void wait_all(struct tenant_rig *rig, const char *names, int64_t timeout_s)
+{
+    wait_for(rig, NULL, names, timeout_s);
+}
+
+static inline void bind_all(struct tenant_rig *rig)
+{
+    for (unsigned i = 0; i < rig->plan->n_pods; i++) {
+        struct sl_queue_row row;
+        const char *name = rig->plan->pod[i]->name;
+        if (plan_rig_row(rig->plan, name, &row) && row.state == SL_QUEUE_NOMINATED) {
+            plan_rig_bind(rig->plan, name);
+        }
+    }
+}
+
+/* Plans, binds, and returns the names of those that started, in order. */
+static inline const char *started(struct tenant_rig *rig)
+{
+    static char names[256];
+    names[0] = '\0';
+    for (bool more = true; more;) {
+        char log[PLAN_LOG];
+        (void)snprintf(log, sizeof(log), "%s", plan_rig_plan(rig->plan));
+        more = false;
+        for (char *line = log; line != NULL && *line != '\0';) {
+            char name[8];
+            size_t len = strlen(names);
+            if (sscanf(line, "nomination %7s", name) == 1 ||
+                sscanf(line, "backfill %7s", name) == 1) {
+                (void)snprintf(names + len, sizeof(names) - len, "%s%s", len == 0 ? "" : " ", name);
+                more = true;
+            }
+            line = strchr(line, '\n');
+            line += line != NULL;
+        }
+        bind_all(rig);
+    }
+    return names;
+}
+
+static inline void end_all(struct tenant_rig *rig, const char *names)
+{
+    char name[8];
+    int n = 0;
+    for (const char *at = names; sscanf(at, "%7s%n", name, &n) == 1; at += n) {
+        plan_rig_end(rig->plan, name);
+    }
+}
+
+static inline void pass(struct tenant_rig *rig, int64_t s)
+{
+    rig->plan->now_us += SECONDS(s);
+}
+
+/* For how many seconds it has been due; -1: it is not. */
+static inline int64_t due_of(struct tenant_rig *rig, const char *name)
+{
+    const struct sl_plan_pod *pod = sl_plan_find(rig->plan->planner, sl_str_of(name));
+    assert_non_null(pod);
+    return pod->item.due_us == INT64_MAX ? -1 : (rig->plan->now_us - pod->item.due_us) / 1000000;
 }
 
 /* Another planner takes over, and is told of what this one saves in so many bytes; of nothing: 0.

@@ -18,67 +18,6 @@ static void end(struct tenant_rig *rig)
 
 TEST_FIXTURE_OF(struct tenant_rig, begin, end)
 
-/* "a1 a2": names, each a pod of the namespace that it begins with, for a GPU. */
-static void wait_all(struct tenant_rig *rig, const char *names, int64_t timeout_s)
-{
-    static const char *const namespaces[] = {"a", "b", "c"};
-    char name[8];
-    int n = 0;
-    for (const char *at = names; sscanf(at, "%7s%n", name, &n) == 1; at += n) {
-        (void)tenant_rig_wait(rig, name, namespaces[name[0] - 'a'], GPU, 1, timeout_s);
-    }
-}
-
-static void bind_all(struct tenant_rig *rig)
-{
-    for (unsigned i = 0; i < rig->plan->n_pods; i++) {
-        struct sl_queue_row row;
-        const char *name = rig->plan->pod[i]->name;
-        if (plan_rig_row(rig->plan, name, &row) && row.state == SL_QUEUE_NOMINATED) {
-            plan_rig_bind(rig->plan, name);
-        }
-    }
-}
-
-/* Plans, binds, and returns the names of those that started, in order. */
-static const char *started(struct tenant_rig *rig)
-{
-    static char names[256];
-    names[0] = '\0';
-    for (bool more = true; more;) {
-        char log[PLAN_LOG];
-        (void)snprintf(log, sizeof(log), "%s", plan_rig_plan(rig->plan));
-        more = false;
-        for (char *line = log; line != NULL && *line != '\0';) {
-            char name[8];
-            size_t len = strlen(names);
-            if (sscanf(line, "nomination %7s", name) == 1 ||
-                sscanf(line, "backfill %7s", name) == 1) {
-                (void)snprintf(names + len, sizeof(names) - len, "%s%s", len == 0 ? "" : " ", name);
-                more = true;
-            }
-            line = strchr(line, '\n');
-            line += line != NULL;
-        }
-        bind_all(rig);
-    }
-    return names;
-}
-
-static void end_all(struct tenant_rig *rig, const char *names)
-{
-    char name[8];
-    int n = 0;
-    for (const char *at = names; sscanf(at, "%7s%n", name, &n) == 1; at += n) {
-        plan_rig_end(rig->plan, name);
-    }
-}
-
-static void pass(struct tenant_rig *rig, int64_t s)
-{
-    rig->plan->now_us += SECONDS(s);
-}
-
 TEST_ON(struct tenant_rig *rig, one_tenant_borrows_all_and_due_pods_get_it_back)
 {
     rig->plan->config.order.kind = SL_ORDER_SJF;
@@ -238,13 +177,6 @@ static struct plan_rig_pod *wait_both(struct tenant_rig *rig, const char *name, 
     return p;
 }
 
-static int64_t due_of(struct tenant_rig *rig, const char *name)
-{
-    const struct sl_plan_pod *pod = sl_plan_find(rig->plan->planner, sl_str_of(name));
-    assert_non_null(pod);
-    return pod->item.due_us == INT64_MAX ? -1 : (rig->plan->now_us - pod->item.due_us) / 1000000;
-}
-
 /* a's share is 2 GPUs and 8 units of memory: a1 and a2 hold the GPUs. */
 TEST_ON(struct tenant_rig *rig, a_pod_of_two_resources_is_due_when_both_are)
 {
@@ -380,9 +312,10 @@ TEST_ON(struct tenant_rig *rig, what_has_ended_still_counts_over_restarts)
 static int64_t longest_of_all(const struct sl_planner *planner)
 {
     int64_t longest_us = 0;
-    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        for (size_t i = 0; lane->account != NULL && i < lane->account->n; i++) {
-            const struct sl_plan_part *part = lane->account->part[i];
+    for (const struct sl_plan_account_lane *account = sl_plan_account_first(planner->lane);
+         account != NULL; account = sl_plan_account_next(account)) {
+        for (size_t i = 0; i < account->n; i++) {
+            const struct sl_plan_part *part = account->part[i];
             longest_us += part == NULL ? 0 : sl_share_longest(part->share);
         }
     }
