@@ -20,7 +20,8 @@ static const struct {
     const char *name;
     int64_t days;
 } spans[] = {{"1d", 1}, {"7d", 7}, {"30d", 30}, {"90d", 90}};
-static const char *const kinds[SL_SPENT_KINDS] = {"share", "held", "borrowed", "lent", "waiting"};
+static const char *const kinds[SL_SPENT_KINDS] = {"share", "held",    "borrowed",
+                                                  "lent",  "waiting", [SL_SPENT_USED] = "used"};
 
 struct rows {
     struct sl_spent *row;
@@ -53,7 +54,7 @@ static struct sl_spent *row_get(struct sl_spents *spents, const struct sl_answer
         return NULL;
     }
     struct sl_spent *row = &fresh->row[fresh->n];
-    *row = (struct sl_spent){.name = ""};
+    *row = (struct sl_spent){.hours[SL_SPENT_USED] = -1};
     (void)snprintf(row->tenant, sizeof(row->tenant), "%.63s", metric->node[0]);
     (void)snprintf(row->resource, sizeof(row->resource), "%.255s", metric->node[1]);
     (void)snprintf(row->since, sizeof(row->since), "%.7s", metric->node[3]);
