@@ -28,18 +28,11 @@ void sl_accounts_free(struct sl_accounts *accounts)
 struct sl_account *sl_accounts_open(struct sl_accounts *accounts, struct sl_str name)
 {
     struct sl_account *account = sl_map_get(&accounts->map, name.s, name.len);
-    if (account != NULL) {
-        return account;
-    }
-    account = calloc(1, sizeof(*account) + name.len + 1);
     if (account == NULL) {
-        return NULL;
-    }
-    account->len = name.len;
-    memcpy(account->name, name.s, name.len);
-    if (sl_map_put(&accounts->map, account->name, name.len, account, NULL) < 0) {
-        free(account);
-        return NULL;
+        account = SL_MAP_ADD(&accounts->map, struct sl_account, name, name);
+        if (account != NULL) {
+            account->len = name.len;
+        }
     }
     return account;
 }
