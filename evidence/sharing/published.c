@@ -43,7 +43,7 @@ static int file_read(const struct reading *reading, const char *name, struct sl_
     char path[PATH_TEXT];
     sl_buf_init(text, SL_CSV_FILE_MAX);
     if (sl_ferikoglou_path(reading->folder, name, path, sizeof(path), err) < 0 ||
-        sl_file_read(path, text, err) < 0) {
+        sl_input_read(path, text, err) < 0) {
         return -1;
     }
     sl_buf_putc(text, '\0');

@@ -215,6 +215,9 @@ struct sl_pod_use {
     int64_t share;        /* of GPUs that it holds, in thousandths of one */
     uint64_t held;        /* bit i: it holds units of node->device[i], as far as is known */
     uint64_t gpus;        /* bit i: idle_us is about the GPU of index i */
+    uint64_t row[SL_USAGE_ROWS_MAX / 64]; /* bit i: row[i] is of a GPU or instance that it has; none
+                                             is set where one of these is not known, or no sample of
+                                             one says now how busy it is */
 };
 
 /* The kubelet, not the assignment, says which of a node's GPUs a pod has, except for shares of

@@ -63,9 +63,7 @@ static int write_file(struct sl_cli *cli, struct sl_buf *body, struct sl_error *
         return -1;
     }
     if (sl_value_read(text, &cli->arena, &pod, err) < 0) {
-        const char *shown = strcmp(file, "-") == 0 ? "<stdin>" : file;
-        return err->line == 0 ? sl_error_wrap(err, "%s", shown)
-                              : sl_error_wrap(err, "%s:%u:%u", shown, err->line, err->column);
+        return sl_error_locate(err, file);
     }
     struct sl_str kind = sl_value_text(pod, "kind");
     struct sl_str namespace = sl_value_text(pod, "metadata.namespace");

@@ -78,16 +78,10 @@ int sl_estimate_decode(struct sl_str text, const struct sl_text_limits *limits,
     struct sl_walker walker;
     struct sl_error own = {.code = SL_ERR_NONE};
     sl_walk_init(&walker, &root, &estimate, arena, &estimate);
-    struct sl_json *json = sl_json_new(limits, sl_walk_receive, &walker);
-    if (json == NULL) {
-        return sl_error_nomem(err);
-    }
-    int result = sl_json_feed(json, text.s, text.len, &own);
-    result = result == 0 ? sl_json_finish(json, &own) : result;
+    int result = sl_json_parse(text, limits, sl_walk_receive, &walker, &own);
     if (result != 0) {
         sl_walk_place(&walker, NULL, &own);
     }
-    sl_json_free(json);
     result = result == 0 ? check_estimate(&estimate, &own) : -1;
     if (result < 0) {
         if (err != NULL) {

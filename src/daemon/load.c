@@ -4,18 +4,17 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "server/api/embedded.h"
 #include "util/data/map.h"
 #include "util/log.h"
+#include "util/process/file.h"
 
-enum { READ_STEP = 1 << 20, NAMES_MAX_BYTES = 1 << 30, KEY_MAX = 600 };
+enum { NAMES_MAX_BYTES = 1 << 30, KEY_MAX = 600 };
 
 struct loader {
     struct sl_store *store;
@@ -105,29 +104,6 @@ static int take_object(void *context, const struct sl_object *object, struct sl_
 
 /* ---- files ---- */
 
-static int read_all(int fd, struct sl_buf *text, struct sl_error *err)
-{
-    for (;;) {
-        if (!sl_buf_reserve(text, text->max - text->len < READ_STEP ? text->max - text->len + 1
-                                                                    : READ_STEP)) {
-            return text->failed == SL_BUF_NOMEM
-                       ? sl_error_nomem(err)
-                       : sl_error_set(err, SL_ERR_LIMIT,
-                                      "has more than %zu bytes (cluster.maxManifestBytes)",
-                                      text->max - 1);
-        }
-        ssize_t n = read(fd, text->data + text->len, text->cap - text->len);
-        if (n == 0) {
-            return 0;
-        }
-        if (n < 0 && errno != EINTR) {
-            return sl_error_set(err, SL_ERR_SYSTEM, "cannot be read: %s",
-                                strerror(errno)); // NOLINT(concurrency-mt-unsafe)
-        }
-        text->len += n > 0 ? (size_t)n : 0;
-    }
-}
-
 static int text_decode(struct loader *loader, const char *name, const struct sl_buf *text,
                        struct sl_error *err)
 {
@@ -147,48 +123,27 @@ static int text_decode(struct loader *loader, const char *name, const struct sl_
     return rc;
 }
 
-/* Makes "name:line:column: field: message" of an error. */
-static int error_locate(const char *name, struct sl_error *err)
-{
-    char place[64] = "";
-    if (err->line > 0) {
-        (void)snprintf(place, sizeof(place), ":%u:%u", err->line, err->column);
-    }
-    if (err->field[0] != '\0') {
-        return sl_error_wrap(err, "%s%s: %s", name, place, err->field);
-    }
-    return sl_error_wrap(err, "%s%s", name, place);
-}
-
-static int load_fd(struct loader *loader, const char *name, int fd, struct sl_error *err)
+/* path: "-" is standard input. */
+static int load_file(struct loader *loader, const char *path, struct sl_error *err)
 {
     struct sl_buf text;
     struct sl_load_counts before = loader->counts;
+    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
     sl_buf_init(&text, (size_t)loader->config->cluster.max_manifest_bytes + 1);
-    int rc = read_all(fd, &text, err);
-    if (rc == 0) {
+    int rc = sl_file_load(strcmp(path, "-") == 0 ? NULL : path, &text, err);
+    if (rc < 0 && text.failed == SL_BUF_FULL) {
+        (void)sl_error_wrap(err, "cluster.maxManifestBytes");
+    } else if (rc == 0) {
         rc = text_decode(loader, name, &text, err);
     }
     sl_buf_free(&text);
     if (rc < 0) {
-        return error_locate(name, err);
+        return sl_error_locate(err, name);
     }
     sl_log(SL_LOG_INFO, "manifest loaded", "file", name, "#nodes",
            SL_LOG_NUMBER(loader->counts.nodes - before.nodes), "#pods",
            SL_LOG_NUMBER(loader->counts.pods - before.pods), (char *)NULL);
     return 0;
-}
-
-static int load_file(struct loader *loader, const char *path, struct sl_error *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return sl_error_set(err, SL_ERR_SYSTEM, "%s: %s", path,
-                            strerror(errno)); // NOLINT(concurrency-mt-unsafe)
-    }
-    int rc = load_fd(loader, path, fd, err);
-    (void)close(fd);
-    return rc;
 }
 
 static int is_manifest(const struct dirent *entry)
@@ -226,10 +181,7 @@ static int load_folder(struct loader *loader, const char *path, struct sl_error 
 static int load_path(struct loader *loader, const char *path, struct sl_error *err)
 {
     struct stat info;
-    if (strcmp(path, "-") == 0) {
-        return load_fd(loader, "<stdin>", STDIN_FILENO, err);
-    }
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
         return load_folder(loader, path, err);
     }
     return load_file(loader, path, err);

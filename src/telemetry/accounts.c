@@ -25,32 +25,26 @@ void sl_accounts_free(struct sl_accounts *accounts)
     sl_map_free(&accounts->map);
 }
 
-/* NULL: out of memory. */
-static struct sl_account *account_open(struct sl_accounts *accounts, struct sl_str name)
+struct sl_account *sl_accounts_open(struct sl_accounts *accounts, struct sl_str name)
 {
-    struct sl_account *account = calloc(1, sizeof(*account) + name.len + 1);
+    struct sl_account *account = sl_map_get(&accounts->map, name.s, name.len);
     if (account == NULL) {
-        return NULL;
-    }
-    account->len = name.len;
-    memcpy(account->name, name.s, name.len);
-    if (sl_map_put(&accounts->map, account->name, name.len, account, NULL) < 0) {
-        free(account);
-        return NULL;
+        account = SL_MAP_ADD(&accounts->map, struct sl_account, name, name);
+        if (account != NULL) {
+            account->len = name.len;
+        }
     }
     return account;
 }
 
-bool sl_accounts_charge(struct sl_accounts *accounts, struct sl_str name, int64_t mj)
+bool sl_accounts_charge(struct sl_accounts *accounts, struct sl_str name, int64_t sum)
 {
-    struct sl_account *account = sl_map_get(&accounts->map, name.s, name.len);
-    if (account == NULL && mj > 0) {
-        account = account_open(accounts, name);
-    }
+    struct sl_account *account =
+        sum > 0 ? sl_accounts_open(accounts, name) : sl_map_get(&accounts->map, name.s, name.len);
     if (account == NULL) {
-        return mj == 0;
+        return sum == 0;
     }
-    account->mj = sl_sat_add(account->mj, mj);
+    account->sum = sl_sat_add(account->sum, sum);
     account->round = accounts->round;
     return true;
 }
@@ -58,5 +52,5 @@ bool sl_accounts_charge(struct sl_accounts *accounts, struct sl_str name, int64_
 int64_t sl_accounts_read(const struct sl_accounts *accounts, struct sl_str name)
 {
     const struct sl_account *account = sl_map_get(&accounts->map, name.s, name.len);
-    return account == NULL ? -1 : account->mj;
+    return account == NULL ? -1 : account->sum;
 }

@@ -1,11 +1,11 @@
-/* Keeps the energy that pods, or namespaces, have drawn, by name. Not thread safe. */
+/* Keeps sums by name: the energy that pods, or namespaces, have drawn. Not thread safe. */
 #ifndef SLICED_TELEMETRY_ACCOUNTS_H
 #define SLICED_TELEMETRY_ACCOUNTS_H
 
 #include "util/data/map.h"
 
 struct sl_account {
-    int64_t mj;     /* millijoules */
+    int64_t sum;    /* of energy: millijoules */
     uint64_t round; /* of the last charge */
     size_t len;
     char name[];
@@ -19,11 +19,14 @@ struct sl_accounts {
 
 void sl_accounts_free(struct sl_accounts *accounts); /* the accounts, not the struct */
 
+/* The account of the name, opened where there is none. NULL: out of memory. */
+struct sl_account *sl_accounts_open(struct sl_accounts *accounts, struct sl_str name);
+
 /* Charges the name. A charge of 0 opens no account, and says that the name is still there. False:
  * out of memory. */
-bool sl_accounts_charge(struct sl_accounts *accounts, struct sl_str name, int64_t mj);
+bool sl_accounts_charge(struct sl_accounts *accounts, struct sl_str name, int64_t sum);
 
-/* Millijoules; -1: there is no account. */
+/* What it was charged with; -1: there is no account. */
 int64_t sl_accounts_read(const struct sl_accounts *accounts, struct sl_str name);
 
 /* Ends the round: while there are more than max accounts, those that were not charged in it are

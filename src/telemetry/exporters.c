@@ -128,18 +128,13 @@ static void enlist(struct sl_telemetry *telemetry)
     int64_t now_us = sl_clock_monotonic_us();
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
         const struct sl_node *node = snapshot->view[i]->node;
-        size_t len = strlen(node->name);
-        if (!sl_node_has_gpus(node) || sl_map_get(&all->map, node->name, len) != NULL) {
+        struct sl_str name = sl_str_of(node->name);
+        if (!sl_node_has_gpus(node) || sl_map_get(&all->map, name.s, name.len) != NULL) {
             continue;
         }
-        struct sl_exporter *exporter = calloc(1, sizeof(*exporter) + len + 1);
+        struct sl_exporter *exporter = SL_MAP_ADD(&all->map, struct sl_exporter, name, name);
         if (exporter == NULL) {
             return; /* the next time */
-        }
-        memcpy(exporter->name, node->name, len);
-        if (sl_map_put(&all->map, exporter->name, len, exporter, NULL) < 0) {
-            free(exporter);
-            return;
         }
         line_join(all, exporter, now_us);
     }

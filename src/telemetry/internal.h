@@ -64,6 +64,7 @@ struct sl_telemetry {
     struct sl_accounts pods;   /* energy by UID */
     struct sl_accounts spaces; /* by namespace */
     int64_t nobodys_mj;        /* energy of neither */
+    struct sl_accounts held;   /* struct sl_used by name, as last judged */
     struct sl_telemetry_stats stats;
     bool said; /* the log has an outcome: */
     bool well; /* everybody answered */

@@ -1,4 +1,6 @@
 /* Gives the store what core makes of the series. */
+#include <stdio.h>
+
 #include "telemetry/internal.h"
 #include "util/clock.h"
 #include "util/data/sat.h"
@@ -97,6 +99,40 @@ static void charge_pods(struct sl_telemetry *telemetry, const struct sl_view *vi
     }
 }
 
+/* Permille of the time since it began to run in which the pod's GPUs were busy; -1: not known of
+ * each. */
+static int64_t busy_of(const struct sl_unit_node *home, const struct sl_pod_use *use,
+                       int64_t since_us)
+{
+    int64_t sum = 0;
+    int64_t n = 0;
+    unsigned i = 0;
+    for (const struct sl_unit *unit = home->first; unit != NULL; unit = unit->next, i++) {
+        if ((use->row[i / 64] >> i % 64 & 1) != 0) {
+            int64_t busy = sl_series_mean(&unit->series, SL_FIGURE_BUSY, since_us);
+            sum = busy < 0 || sum < 0 ? -1 : sum + busy;
+            n++;
+        }
+    }
+    return n == 0 || sum < 0 ? -1 : sum / n;
+}
+
+/* Units that the pod holds count as much as its GPUs are busy. Out of memory: the next time. */
+static void note_used(struct sl_telemetry *telemetry, const struct sl_unit_node *home,
+                      const struct sl_pod *pod, const struct sl_pod_use *use)
+{
+    int64_t busy =
+        pod->set_aside || pod->started_us <= 0 ? -1 : busy_of(home, use, pod->started_us);
+    for (unsigned i = 0; i < pod->n_items && busy >= 0; i++) {
+        char name[SL_USED_NAME_MAX];
+        (void)snprintf(name, sizeof(name), "%s/%s", pod->namespace, pod->items[i].resource);
+        struct sl_account *account = sl_accounts_open(&telemetry->held, sl_str_of(name));
+        if (account != NULL) {
+            account->sum = sl_sat_add(account->sum, sl_sat_mul(pod->items[i].count, busy));
+        }
+    }
+}
+
 /* Returns how many rows the node has. */
 static size_t judge_pods(struct sl_telemetry *telemetry, const struct sl_view *view,
                          const struct sl_unit_node *home, const struct sl_usage_rule *rule)
@@ -107,6 +143,7 @@ static size_t judge_pods(struct sl_telemetry *telemetry, const struct sl_view *v
     for (unsigned i = 0; n > 0 && i < view->n_residents; i++) {
         struct sl_pod_use use;
         sl_usage_pod(view, &view->resident[i], telemetry->row, n, rule->now_us, &use);
+        note_used(telemetry, home, view->resident[i].pod, &use);
         bool idle = use.idle_us >= telemetry->config->telemetry.idle_us;
         telemetry->stats.idle_pods += idle;
         telemetry->stats.over_pods += use.over_mib > 0;
@@ -212,6 +249,7 @@ void sl_telemetry_judge(struct sl_telemetry *telemetry)
     telemetry->stats.idle_gpus = 0;
     telemetry->stats.over_pods = 0;
     telemetry->units.round++;
+    sl_accounts_free(&telemetry->held);
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
         judge_node(telemetry, snapshot->view[i], &rule);
     }

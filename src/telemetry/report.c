@@ -86,7 +86,7 @@ static void write_energy(const void *source, const char *name, struct sl_buf *ou
     put_joules(out, name, SL_STR(""), telemetry->nobodys_mj);
     for (const struct sl_account *account = sl_map_next(&telemetry->spaces.map, &at);
          account != NULL; account = sl_map_next(&telemetry->spaces.map, &at)) {
-        put_joules(out, name, (struct sl_str){account->name, account->len}, account->mj);
+        put_joules(out, name, (struct sl_str){account->name, account->len}, account->sum);
     }
 }
 
@@ -142,6 +142,23 @@ static int64_t read_joules(void *context, const char *uid, const char *namespace
     return mj < 0 ? -1 : mj / 1000;
 }
 
+static int read_used(void *context, struct sl_used **out, size_t *n)
+{
+    struct sl_telemetry *telemetry = context;
+    size_t at = 0;
+    *n = 0;
+    (void)pthread_mutex_lock(&telemetry->lock);
+    *out = calloc(telemetry->held.map.len + 1, sizeof(**out));
+    for (const struct sl_account *account = sl_map_next(&telemetry->held.map, &at);
+         account != NULL && *out != NULL; account = sl_map_next(&telemetry->held.map, &at)) {
+        struct sl_used *row = &(*out)[(*n)++];
+        (void)snprintf(row->name, sizeof(row->name), "%s", account->name);
+        row->milli = account->sum;
+    }
+    (void)pthread_mutex_unlock(&telemetry->lock);
+    return *out == NULL ? -1 : 0;
+}
+
 static void read_history(void *context, struct sl_history *out)
 {
     struct sl_telemetry *telemetry = context;
@@ -165,6 +182,7 @@ struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry)
                                     .status = read_status,
                                     .node = read_node,
                                     .joules = read_joules,
+                                    .used = read_used,
                                     .metrics = write_metrics,
                                     .history = read_history,
                                     .spent = telemetry->spents == NULL ? NULL : read_spent};

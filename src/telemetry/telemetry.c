@@ -140,6 +140,7 @@ void sl_telemetry_free(struct sl_telemetry *telemetry)
     sl_units_free(&telemetry->units);
     sl_accounts_free(&telemetry->pods);
     sl_accounts_free(&telemetry->spaces);
+    sl_accounts_free(&telemetry->held);
     free(telemetry->charge);
     free(telemetry->used);
     free(telemetry->given);

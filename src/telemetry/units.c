@@ -33,19 +33,7 @@ struct sl_unit_node *sl_units_node(const struct sl_units *units, struct sl_str n
 static struct sl_unit_node *node_get(struct sl_units *units, struct sl_str name)
 {
     struct sl_unit_node *node = sl_units_node(units, name);
-    if (node != NULL) {
-        return node;
-    }
-    node = calloc(1, sizeof(*node) + name.len + 1);
-    if (node == NULL) {
-        return NULL;
-    }
-    memcpy(node->name, name.s, name.len);
-    if (sl_map_put(&units->nodes, node->name, name.len, node, NULL) < 0) {
-        free(node);
-        return NULL;
-    }
-    return node;
+    return node != NULL ? node : SL_MAP_ADD(&units->nodes, struct sl_unit_node, name, name);
 }
 
 struct sl_unit *sl_units_find(const struct sl_unit_node *node, int64_t gpu, int64_t instance)

@@ -66,6 +66,21 @@ int sl_error_wrap(struct sl_error *err, const char *format, ...)
     return -1;
 }
 
+int sl_error_locate(struct sl_error *err, const char *name)
+{
+    char place[32] = "";
+    char field[sizeof(err->field)];
+    if (err == NULL) {
+        return -1;
+    }
+    memcpy(field, err->field, sizeof(field));
+    if (err->line > 0) {
+        (void)snprintf(place, sizeof(place), ":%u:%u", err->line, err->column);
+    }
+    return sl_error_wrap(err, "%s%s%s%s", strcmp(name, "-") == 0 ? "<stdin>" : name, place,
+                         field[0] == '\0' ? "" : ": ", field);
+}
+
 const char *sl_error_code_name(enum sl_error_code code)
 {
     static const char *const names[] = {

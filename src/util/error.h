@@ -40,6 +40,10 @@ int sl_error_nomem(struct sl_error *err);
 int sl_error_wrap(struct sl_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Puts "NAME:LINE:COLUMN: FIELD: " before the message, as far as known; "-" is called <stdin>.
+ * Returns -1. */
+int sl_error_locate(struct sl_error *err, const char *name);
+
 /* A word for the code as it appears in JSON errors and metrics: "NoMemory", "Syntax", ... */
 const char *sl_error_code_name(enum sl_error_code code);
 

@@ -264,7 +264,7 @@ def test_tenants_are_the_namespaces_own_or_all(start):
 def test_usage_of_tenants_is_prometheus_answer_to_one_question(start):
     fake = Fake()
     told = [{"metric": {"tenant": "first", "resource": MIG, "kind": kind, "since": since}, "value": [0, value]}
-            for since, kind, value in (("30d", "held", "4320"), ("30d", "lent", "0.5"), ("7d", "held", "6"), ("8d", "held", "1"))]
+            for since, kind, value in (("30d", "held", "4320"), ("30d", "lent", "0.5"), ("7d", "held", "6"), ("7d", "used", "3"), ("8d", "held", "1"))]
     path = "/api/v1/query?query=" + urllib.parse.quote(SPENT, safe="")
     fake.by_path[path] = lambda: (200, "application/json", json.dumps(
         {"status": "success", "data": {"resultType": "vector", "result": told}}))
@@ -279,10 +279,12 @@ def test_usage_of_tenants_is_prometheus_answer_to_one_question(start):
             assert done.returncode in (0, 4), done.stderr
             return done.stdout if done.returncode == 0 else None  # 4: it is being asked
         assert eventually(lambda: usage("-o", "csv")) == (
-            "NAME,TENANT,RESOURCE,SINCE,SHARE-HOURS,HELD-HOURS,BORROWED-HOURS,LENT-HOURS,WAITED-HOURS\n"
-            f"first.nvidia.com.mig-1g.6gb.30d,first,{MIG},30d,0.00,4320.00,0.00,0.50,0.00\n")
-        assert rows(usage("--since", "7d"))[0]["HELD-HOURS"] == "1.40"
-        assert json.loads(usage("--since", "7d", "-o", "json"))["items"][0]["status"]["heldMilliHours"] == 1400
+            "NAME,TENANT,RESOURCE,SINCE,SHARE-HOURS,HELD-HOURS,USED-HOURS,BORROWED-HOURS,LENT-HOURS,WAITED-HOURS\n"
+            f"first.nvidia.com.mig-1g.6gb.30d,first,{MIG},30d,0.00,4320.00,,0.00,0.50,0.00\n")
+        week, = rows(usage("--since", "7d"))
+        assert (week["HELD-HOURS"], week["USED-HOURS"]) == ("1.40", "0.70")
+        assert " 0.70 " not in usage() and json.loads(usage("-o", "json"))["items"][0]["status"]["usedMilliHours"] is None
+        assert json.loads(usage("--since", "7d", "-o", "json"))["items"][0]["status"]["usedMilliHours"] == 700
         assert "No clustertenantusages" in call(made, "usage", "--since", "90d")
         assert fake.paths.count(path) == 1
     finally:

@@ -110,15 +110,9 @@ static struct sl_entry *entry_new(struct sl_store *store, struct sl_str ns)
     struct sl_entry *entry = calloc(1, sizeof(*entry));
     struct sl_namespace *namespace = sl_map_get(&store->namespaces, ns.s, ns.len);
     if (entry != NULL && namespace == NULL) {
-        namespace = calloc(1, sizeof(*namespace) + ns.len + 1);
-        if (namespace != NULL && ns.len > 0) {
-            memcpy(namespace->name, ns.s, ns.len);
+        namespace = SL_MAP_ADD(&store->namespaces, struct sl_namespace, name, ns);
+        if (namespace != NULL) {
             namespace->len = ns.len;
-        }
-        if (namespace != NULL &&
-            sl_map_put(&store->namespaces, namespace->name, ns.len, namespace, NULL) < 0) {
-            free(namespace);
-            namespace = NULL;
         }
     }
     if (entry == NULL || namespace == NULL) {

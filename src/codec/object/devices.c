@@ -170,16 +170,7 @@ int sl_devices_decode(struct sl_str text, struct sl_arena *arena, struct sl_devi
     struct sl_error why = {0};
     sl_walk_init(&walker, &root_field, &list, arena, NULL);
     *out = NULL;
-    struct sl_json *json = sl_json_new(&limits, sl_walk_receive, &walker);
-    if (json == NULL) {
-        return sl_error_nomem(err);
-    }
-    int result = sl_json_feed(json, text.s, text.len, &why);
-    if (result == 0) {
-        result = sl_json_finish(json, &why);
-    }
-    sl_json_free(json);
-    if (result == 0) {
+    if (sl_json_parse(text, &limits, sl_walk_receive, &walker, &why) == 0) {
         *out = list;
         return 0;
     }

@@ -118,3 +118,16 @@ int sl_json_finish(struct sl_json *json, struct sl_error *err)
     }
     return json->failed ? give_failure(json, err) : 0;
 }
+
+int sl_json_parse(struct sl_str text, const struct sl_text_limits *limits, sl_event_fn receive,
+                  void *context, struct sl_error *err)
+{
+    struct sl_json *json = sl_json_new(limits, receive, context);
+    if (json == NULL) {
+        return sl_error_nomem(err);
+    }
+    int rc = sl_json_feed(json, text.s, text.len, err);
+    rc = rc == 0 ? sl_json_finish(json, err) : rc;
+    sl_json_free(json);
+    return rc;
+}

@@ -41,4 +41,8 @@ int sl_json_feed(struct sl_json *json, const char *data, size_t len, struct sl_e
 /* Ends the text: -1 when it is not complete. */
 int sl_json_finish(struct sl_json *json, struct sl_error *err);
 
+/* All of that with one whole text. */
+int sl_json_parse(struct sl_str text, const struct sl_text_limits *limits, sl_event_fn receive,
+                  void *context, struct sl_error *err);
+
 #endif

@@ -120,26 +120,13 @@ static bool is_json(struct sl_str text)
     return i < text.len && (text.s[i] == '{' || text.s[i] == '[');
 }
 
-static int read_json(struct sl_str text, const struct sl_text_limits *limits, struct reader *reader,
-                     struct sl_error *err)
-{
-    struct sl_json *json = sl_json_new(limits, receive, reader);
-    if (json == NULL) {
-        return sl_error_nomem(err);
-    }
-    int rc =
-        sl_json_feed(json, text.s, text.len, err) < 0 || sl_json_finish(json, err) < 0 ? -1 : 0;
-    sl_json_free(json);
-    return rc;
-}
-
 int sl_value_read(struct sl_str text, struct sl_arena *arena, struct sl_value **out,
                   struct sl_error *err)
 {
     const struct sl_text_limits limits = {
         .max_bytes = SIZE_MAX, .max_string = SIZE_MAX, .max_depth = SL_VALUE_DEPTH_MAX};
     struct reader reader = {.arena = arena};
-    int rc = is_json(text) ? read_json(text, &limits, &reader, err)
+    int rc = is_json(text) ? sl_json_parse(text, &limits, receive, &reader, err)
                            : sl_yaml_parse(text.len == 0 ? "" : text.s, text.len, &limits, receive,
                                            &reader, err);
     if (rc == 0 && reader.root == NULL) {

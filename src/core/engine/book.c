@@ -14,19 +14,11 @@ struct sl_cut_book *sl_book_find(const struct sl_engine *engine, const char *nod
 struct sl_cut_book *sl_book_of(struct sl_engine *engine, const char *node)
 {
     struct sl_cut_book *book = sl_book_find(engine, node);
-    size_t len = strlen(node);
-    if (book != NULL) {
-        return book;
-    }
-    book = calloc(1, sizeof(*book) + len + 1);
     if (book == NULL) {
-        return NULL;
-    }
-    memcpy(book->name, node, len);
-    book->why = "";
-    if (sl_map_put(&engine->books, book->name, len, book, NULL) < 0) {
-        free(book);
-        return NULL;
+        book = SL_MAP_ADD(&engine->books, struct sl_cut_book, name, sl_str_of(node));
+        if (book != NULL) {
+            book->why = "";
+        }
     }
     return book;
 }

@@ -13,19 +13,7 @@ static struct sl_engine_pod *find(const struct sl_engine *engine, struct sl_str 
 static struct sl_engine_pod *find_or_add(struct sl_engine *engine, struct sl_str uid)
 {
     struct sl_engine_pod *own = find(engine, uid);
-    if (own != NULL) {
-        return own;
-    }
-    own = calloc(1, sizeof(*own) + uid.len + 1);
-    if (own == NULL) {
-        return NULL;
-    }
-    memcpy(own->uid, uid.s, uid.len);
-    if (sl_map_put(&engine->pods, own->uid, uid.len, own, NULL) < 0) {
-        free(own);
-        return NULL;
-    }
-    return own;
+    return own != NULL ? own : SL_MAP_ADD(&engine->pods, struct sl_engine_pod, uid, uid);
 }
 
 static void list(struct sl_engine *engine, struct sl_engine_pod *own)

@@ -9,13 +9,8 @@ struct sl_stage_space *sl_stage_space_get(struct sl_stages *stages, struct sl_st
 {
     struct sl_stage_space *space = sl_stage_space_find(stages, name);
     if (space == NULL) {
-        space = calloc(1, sizeof(*space) + name.len + 1);
+        space = SL_MAP_ADD(&stages->spaces, struct sl_stage_space, name, name);
         if (space == NULL) {
-            return NULL;
-        }
-        memcpy(space->name, name.s, name.len);
-        if (sl_map_put(&stages->spaces, space->name, name.len, space, NULL) < 0) {
-            free(space);
             return NULL;
         }
     }

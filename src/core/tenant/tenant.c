@@ -166,13 +166,8 @@ int sl_tenancy_label(struct sl_tenancy *tenancy, struct sl_str namespace, struct
         return 1;
     }
     if (label == NULL) {
-        label = calloc(1, sizeof(*label) + namespace.len + 1);
+        label = SL_MAP_ADD(&tenancy->labels, struct label, namespace, namespace);
         if (label == NULL) {
-            return -1;
-        }
-        memcpy(label->namespace, namespace.s, namespace.len);
-        if (sl_map_put(&tenancy->labels, label->namespace, namespace.len, label, NULL) < 0) {
-            free(label);
             return -1;
         }
     }

@@ -39,6 +39,7 @@ struct look {
     int64_t used_mib;   /* of all units that were looked at; -1: not known of one */
     int64_t over_mib;
     unsigned units; /* that were looked at */
+    unsigned busy;  /* of these, those of which is known how busy they are */
 };
 
 static const struct sl_assignment_part *part_of(const struct look *look,
@@ -63,6 +64,11 @@ static void look_at(struct look *look, const struct sl_usage_row *row)
     bool used = row != NULL && row->measured.used_mib >= 0;
     look->used_mib = used && look->used_mib >= 0 ? look->used_mib + row->measured.used_mib : -1;
     look->over_mib += row == NULL ? 0 : row->measured.over_mib;
+    if (row != NULL && row->measured.busy >= 0) {
+        size_t i = (size_t)(row - look->row);
+        use->row[i / 64] |= UINT64_C(1) << i % 64;
+        look->busy++;
+    }
 }
 
 /* ---- by the exporter's word ---- */
@@ -292,6 +298,15 @@ static int64_t idle_of(const struct look *look, bool named, int64_t now_us)
     return !known ? -1 : use->idle_us < runs_us ? use->idle_us : runs_us;
 }
 
+/* Are the units that were looked at the pod's, all of them and no others? What shares GPUs may have
+ * several units of one. */
+static bool are_its_own(const struct look *look, bool named)
+{
+    bool counted = named || !sl_names_shares(look->view, look->resident);
+    return look->units == 1 ||
+           (counted && look->units <= sl_names_held(look->view, look->resident));
+}
+
 static void look_by_pools(struct look *look)
 {
     for (unsigned i = 0; i < look->resident->n_parts; i++) {
@@ -323,6 +338,9 @@ void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident
     bool named = look_by_name(&look);
     if (!named) {
         look_by_pools(&look);
+    }
+    if (look.busy < look.units || !are_its_own(&look, named)) {
+        memset(out->row, 0, sizeof(out->row));
     }
     out->idle_us = idle_of(&look, named, now_us);
     out->since_us = out->idle_us >= 0 ? out->since_us : 0;

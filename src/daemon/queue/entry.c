@@ -14,19 +14,10 @@ struct sl_queue_entry *sl_queue_find(struct sl_queue_worker *worker, struct sl_s
 
 struct sl_queue_entry *sl_queue_add(struct sl_queue_worker *worker, struct sl_str uid)
 {
-    struct sl_queue_entry *entry = calloc(1, sizeof(*entry) + uid.len + 1);
-    if (entry == NULL) {
-        return NULL;
-    }
-    memcpy(entry->uid, uid.s, uid.len);
     (void)pthread_mutex_lock(&worker->status);
-    int result = sl_map_put(&worker->entries, entry->uid, uid.len, entry, NULL);
+    struct sl_queue_entry *entry = SL_MAP_ADD(&worker->entries, struct sl_queue_entry, uid, uid);
     (void)pthread_mutex_unlock(&worker->status);
-    if (result < 0) {
-        free(entry);
-        return NULL;
-    }
-    worker->untold++;
+    worker->untold += entry != NULL;
     return entry;
 }
 

@@ -53,16 +53,6 @@ static void copy_tenant(void *context, const struct sl_tenant_row *row)
     }
 }
 
-static int compare_tenants(const void *a, const void *b)
-{
-    const struct sl_tenant_row *x = a;
-    const struct sl_tenant_row *y = b;
-    int by_tenant = strcmp(x->tenant, y->tenant);
-    int by_resource = strcmp(x->resource, y->resource);
-    int by_model = strcmp(x->model, y->model);
-    return by_tenant != 0 ? by_tenant : by_resource != 0 ? by_resource : by_model;
-}
-
 /* Waits for the first plan, which no other replica could make. */
 static void await_plan(struct sl_queue_worker *worker)
 {
@@ -128,7 +118,7 @@ static int make_rows(struct sl_queue_worker *worker, struct sl_error *err)
     (void)pthread_mutex_unlock(&worker->plan);
     if (result == 0 && fresh->list.n_tenants > 1) {
         qsort(fresh->list.tenant, fresh->list.n_tenants, sizeof(*fresh->list.tenant),
-              compare_tenants);
+              sl_queue_compare_tenants);
     }
     sl_queue_shared_unref(worker->listed);
     worker->listed = result == 0 ? fresh : NULL;

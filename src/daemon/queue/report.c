@@ -9,6 +9,7 @@
 #include "daemon/queue/readers.h"
 #include "daemon/queue/worker.h"
 #include "util/clock.h"
+#include "util/data/sat.h"
 #include "util/time.h"
 
 enum { RESOURCES_MAX = 32 };
@@ -212,6 +213,7 @@ struct moment {
     int64_t oldest_us; /* age of the oldest waiting pod */
     struct tally tally;
     struct sl_queue_list list;
+    int64_t *used; /* units of list.tenant[i], in thousandths; -1: not known. NULL: of none is */
     struct sl_queue_tenant_counts *tenants; /* NULL: there are none */
 };
 
@@ -252,11 +254,59 @@ static void tenant_sample(struct sl_buf *out, const char *name, const struct sl_
     sl_buf_printf(out, "\"} %.10g\n", value);
 }
 
+/* The row of "NAMESPACE/RESOURCE", which is cut in two; NULL: there is none. With plan held. */
+static const struct sl_tenant_row *tenant_row_of(const struct sl_queue_worker *worker,
+                                                 const struct sl_queue_list *list, char *name)
+{
+    char *slash = strchr(name, '/');
+    *slash = '\0';
+    const struct sl_tenant_row key = {
+        .tenant = worker->planner == NULL ? NULL : sl_planner_tenant_of(worker->planner, name),
+        .resource = slash + 1,
+        .model = ""};
+    return key.tenant == NULL ? NULL
+                              : bsearch(&key, list->tenant, list->n_tenants, sizeof(key),
+                                        sl_queue_compare_tenants);
+}
+
+/* Sums up by tenant what was measured by namespace. */
+static void find_used(struct sl_queue_worker *worker, const struct sl_usage_reader *usage,
+                      struct moment *moment)
+{
+    const struct sl_queue_list *list = &moment->list;
+    struct sl_used *used = NULL;
+    size_t n = 0;
+    bool any =
+        list->n_tenants > 0 && usage->used != NULL && usage->used(usage->context, &used, &n) == 0;
+    moment->used = any ? malloc(list->n_tenants * sizeof(*moment->used)) : NULL;
+    if (moment->used == NULL) {
+        free(used);
+        return;
+    }
+    for (size_t i = 0; i < list->n_tenants; i++) {
+        moment->used[i] = -1;
+    }
+    (void)pthread_mutex_lock(&worker->plan);
+    for (size_t i = 0; i < n; i++) {
+        const struct sl_tenant_row *row = tenant_row_of(worker, list, used[i].name);
+        int64_t *sum = row == NULL ? NULL : &moment->used[row - list->tenant];
+        if (sum != NULL) {
+            *sum = sl_sat_add(*sum < 0 ? 0 : *sum, used[i].milli);
+        }
+    }
+    (void)pthread_mutex_unlock(&worker->plan);
+    free(used);
+}
+
 static void write_tenant_units(const void *source, const char *name, struct sl_buf *out)
 {
-    const struct sl_queue_list *list = &((const struct moment *)source)->list;
+    const struct moment *moment = source;
+    const struct sl_queue_list *list = &moment->list;
     for (size_t i = 0; i < list->n_tenants; i++) {
         const struct sl_tenant_row *row = &list->tenant[i];
+        if (moment->used != NULL && moment->used[i] >= 0) {
+            tenant_sample(out, name, row, "kind", "used", (double)moment->used[i] / 1000);
+        }
         tenant_sample(out, name, row, "kind", "share", (double)row->share / 1e6);
         tenant_sample(out, name, row, "kind", "held", (double)row->held);
         tenant_sample(out, name, row, "kind", "borrowed", (double)row->borrowed / 1e6);
@@ -351,7 +401,8 @@ static const struct sl_metric rows[] = {
      SL_METRIC_AT(SL_METRIC_MS_OF_US, struct moment, oldest_us)},
     {"sliced_tenant_units", SL_METRIC_GAUGE,
      "Units of a tenant: its own share, what it holds, what of that it borrows, what others borrow "
-     "of its share (lent), and what its waiting pods ask for.",
+     "of its share (lent), what its waiting pods ask for, and, of running pods whose GPUs are "
+     "measured, what they hold by how busy these are (used).",
      "tenant, resource, kind", .write = write_tenant_units},
     {"sliced_tenant_pods", SL_METRIC_GAUGE,
      "Pods of a tenant: that wait; of these, that would have started by now on its own share "
@@ -407,7 +458,7 @@ static int64_t oldest_age(const struct sl_plan_stats *stats)
     return age_us > 0 ? age_us : 0;
 }
 
-void sl_queue_write_metrics(void *context, struct sl_buf *out)
+void sl_queue_write_metrics(void *context, const struct sl_usage_reader *usage, struct sl_buf *out)
 {
     struct sl_queue_worker *worker = context;
     struct moment moment = {.tenants = copy_counts(worker)};
@@ -418,10 +469,12 @@ void sl_queue_write_metrics(void *context, struct sl_buf *out)
     if (sl_queue_rows_now(worker, SIZE_MAX, &moment.list, NULL) == 0) {
         count_rows(&moment.tally, &moment.list, false);
         count_rows(&moment.tally, &moment.list, true);
+        find_used(worker, usage, &moment);
     }
     sl_metric_write(&sl_queue_metrics[0], &moment, out); /* its names are the listed pods' */
     sl_queue_list_free(&moment.list);
     free(moment.tenants);
+    free(moment.used);
     sl_metric_write(&sl_queue_metrics[1], worker, out);
     if (worker->options.partitioner != NULL) {
         sl_partitioner_write_metrics(worker->options.partitioner, out);

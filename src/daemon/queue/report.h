@@ -5,6 +5,7 @@
 #include "codec/write.h"
 #include "config/config.h"
 #include "kube/write/releaser.h"
+#include "server/app/usage_reader.h"
 #include "server/metrics/metric.h"
 #include "sliced/plan.h"
 
@@ -84,7 +85,7 @@ void sl_queue_stats(struct sl_queue_worker *worker, struct sl_queue_stats *out);
 /* The last one has no rows. */
 extern const struct sl_metric_table sl_queue_metrics[];
 /* As struct sl_queue_reader has it; context is the worker. */
-void sl_queue_write_metrics(void *context, struct sl_buf *out);
+void sl_queue_write_metrics(void *context, const struct sl_usage_reader *usage, struct sl_buf *out);
 void sl_queue_write_state(void *context, struct sl_writer *w);
 
 #endif

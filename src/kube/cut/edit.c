@@ -102,15 +102,7 @@ static int map_decode(struct sl_str text, struct sl_arena *arena, struct config_
 {
     struct sl_walker walker;
     sl_walk_init(&walker, &map_root, out, arena, NULL);
-    struct sl_json *json = sl_json_new(&sl_kube_text_limits, sl_walk_receive, &walker);
-    int result = json == NULL || sl_json_feed(json, text.s, text.len, err) < 0 ||
-                         sl_json_finish(json, err) < 0
-                     ? -1
-                     : 0;
-    if (json == NULL) {
-        (void)sl_error_nomem(err);
-    }
-    sl_json_free(json);
+    int result = sl_json_parse(text, &sl_kube_text_limits, sl_walk_receive, &walker, err);
     if (result == 0 && out->resource_version.len == 0) {
         result = sl_error_set(err, SL_ERR_FIELD, "the API server's answer was no ConfigMap");
     }

@@ -85,16 +85,6 @@ static int apply_mark(const struct sl_unhealthy *unhealthy, struct sl_str name,
     return result;
 }
 
-static struct mark *mark_new(struct sl_str node)
-{
-    struct mark *mark = calloc(1, sizeof(*mark) + node.len + 1);
-    if (mark != NULL) {
-        mark->name_len = node.len;
-        memcpy(mark->name, node.s, node.len);
-    }
-    return mark;
-}
-
 static int set_mark(struct sl_unhealthy *unhealthy, struct sl_str node, struct sl_str gpus,
                     struct sl_error *err)
 {
@@ -104,12 +94,11 @@ static int set_mark(struct sl_unhealthy *unhealthy, struct sl_str node, struct s
             return sl_error_set(err, SL_ERR_LIMIT, "more than %d nodes have unhealthy GPUs",
                                 (int)NODES_MAX);
         }
-        mark = mark_new(node);
-        if (mark == NULL ||
-            sl_map_put(&unhealthy->marks, mark->name, mark->name_len, mark, NULL) < 0) {
-            free(mark);
+        mark = SL_MAP_ADD(&unhealthy->marks, struct mark, name, node);
+        if (mark == NULL) {
             return sl_error_nomem(err);
         }
+        mark->name_len = node.len;
     }
     mark->list = unhealthy->list;
     read_indexes(gpus, mark);

@@ -21,15 +21,9 @@ bool sl_event_turns_have_room(const struct sl_event_turns *turns, struct sl_str 
 /* NULL: out of memory. */
 static struct space *space_add(struct sl_event_turns *turns, struct sl_str name)
 {
-    struct space *space = calloc(1, sizeof(*space) + name.len + 1);
-    if (space == NULL) {
-        return NULL;
-    }
-    memcpy(space->name, name.s, name.len);
-    space->name_len = name.len;
-    if (sl_map_put(&turns->spaces, space->name, name.len, space, NULL) < 0) {
-        free(space);
-        return NULL;
+    struct space *space = SL_MAP_ADD(&turns->spaces, struct space, name, name);
+    if (space != NULL) {
+        space->name_len = name.len;
     }
     return space;
 }

@@ -62,7 +62,8 @@ void sl_probe_metrics(struct sl_request *request)
         request->app->usage.metrics(request->app->usage.context, &request->reply);
     }
     if (request->app->queue.metrics != NULL) {
-        request->app->queue.metrics(request->app->queue.context, &request->reply);
+        request->app->queue.metrics(request->app->queue.context, &request->app->usage,
+                                    &request->reply);
     }
 }
 

@@ -93,6 +93,15 @@ int sl_queue_list_tenant(struct sl_queue_list *list, const struct sl_tenant_row 
     return 0;
 }
 
+int sl_queue_compare_tenants(const void *a, const void *b)
+{
+    const struct sl_tenant_row *x = a;
+    const struct sl_tenant_row *y = b;
+    int by_tenant = strcmp(x->tenant, y->tenant);
+    int by_resource = strcmp(x->resource, y->resource);
+    return by_tenant != 0 ? by_tenant : by_resource != 0 ? by_resource : strcmp(x->model, y->model);
+}
+
 void sl_queue_list_free(struct sl_queue_list *list)
 {
     for (size_t i = 0; i < list->n && list->of == NULL; i++) {

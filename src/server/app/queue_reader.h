@@ -4,6 +4,7 @@
 #define SLICED_SERVER_QUEUE_H
 
 #include "codec/write.h"
+#include "server/app/usage_reader.h"
 #include "sliced/plan.h"
 #include "util/buf.h"
 #include "util/data/arena.h"
@@ -81,6 +82,8 @@ int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row
 /* Copies a tenant's row, or counts it as omitted. -1: out of memory. */
 int sl_queue_list_tenant(struct sl_queue_list *list, const struct sl_tenant_row *row,
                          struct sl_error *err);
+/* By tenant, resource, then model: the order of a list's rows. For qsort and bsearch. */
+int sl_queue_compare_tenants(const void *a, const void *b);
 /* Copies the tries of the list's one row; n is at most SL_QUEUE_TRIES_MAX. -1: out of memory. */
 int sl_queue_list_tried(struct sl_queue_list *list, const struct sl_queue_try *tried, unsigned n,
                         struct sl_error *err);
@@ -127,8 +130,8 @@ struct sl_queue_reader {
      * any case. */
     int (*what_if)(void *context, struct sl_pod *pod, struct sl_queue_what_if *out,
                    struct sl_error *err);
-    /* Appends the queue's metrics. */
-    void (*metrics)(void *context, struct sl_buf *out);
+    /* Appends the queue's metrics; usage tells what pods that hold units were measured to do. */
+    void (*metrics)(void *context, const struct sl_usage_reader *usage, struct sl_buf *out);
     /* Writes the member "queue" of /api/v1/state. */
     void (*state)(void *context, struct sl_writer *w);
     /* Waits until all that the store told before this call is planned for, timeout_us at most.

@@ -27,16 +27,31 @@ struct sl_history {
     } line[SL_HISTORY_LINES];
 };
 
-enum { SL_SPENT_KINDS = 5, SL_SPENT_ROWS_MAX = 8192, SL_SPENT_NAME_MAX = 400 };
+enum { SL_USED_NAME_MAX = 320 };
+
+/* Units of a resource that pods of a namespace hold and that are measured, each as much as the
+ * pod's GPUs have been busy since it began to run, in thousandths. */
+struct sl_used {
+    char name[SL_USED_NAME_MAX]; /* "NAMESPACE/RESOURCE" */
+    int64_t milli;
+};
+
+enum {
+    SL_SPENT_USED = 5, /* of the kinds */
+    SL_SPENT_KINDS,
+    SL_SPENT_ROWS_MAX = 8192,
+    SL_SPENT_NAME_MAX = 400
+};
 
 /* A tenant's hours of a resource's units over the last days, as Prometheus has them. */
 struct sl_spent {
     char name[SL_SPENT_NAME_MAX]; /* "TENANT.RESOURCE.SINCE", without '/' */
     char tenant[SL_TENANT_NAME_MAX];
     char resource[256];
-    char since[8];                /* "30d" */
-    double hours[SL_SPENT_KINDS]; /* share, held, borrowed, lent, waiting: as the labels kind of
-                                     sliced_tenant_units */
+    char since[8]; /* "30d" */
+    double
+        hours[SL_SPENT_KINDS]; /* share, held, borrowed, lent, waiting, used: as the labels kind
+                                  of sliced_tenant_units; below 0 of used: nothing was measured */
 };
 
 /* Any thread may call; no function waits for I/O. A struct of NULLs stands for a daemon that
@@ -49,6 +64,9 @@ struct sl_usage_reader {
     /* Joules that the pod of that UID, where it is not NULL, or the pods of the namespace were
      * charged with; -1: nobody knows. */
     int64_t (*joules)(void *context, const char *uid, const char *namespace);
+    /* Copies what was judged last, in no order, to *out, which the caller frees; *n rows. -1: out
+     * of memory. */
+    int (*used)(void *context, struct sl_used **out, size_t *n);
     void (*metrics)(void *context, struct sl_buf *out); /* writes further metrics */
     void (*history)(void *context,
                     struct sl_history *out); /* what is known, while it is asked for */

@@ -93,6 +93,7 @@ static struct value number_value(const struct sl_field *field, const void *recor
     case SL_AS_LEFT:
     case SL_AS_SPAN:
     case SL_AS_PERMILLE:
+    case SL_AS_SHARE:
     case SL_AS_JOULES:
         known = number >= 0;
         break;

@@ -30,7 +30,7 @@ enum sl_field_form {
     SL_AS_AGE,      /* as SECONDS; the cell as kubectl prints ages: "45s", "3h20m" */
     SL_AS_SPAN,     /* of microseconds, below 0: not known; the cell: "45s", "12m", "5h" */
     SL_AS_PERMILLE, /* below 0: not known; the cell: "37%" */
-    SL_AS_SHARE,    /* of GPUs, in thousandths; the cell: "1.25" */
+    SL_AS_SHARE,    /* in thousandths, below 0: not known; the cell: "1.25" */
     SL_AS_JOULES,   /* below 0: not known; operators' cell has kilojoules */
     SL_AS_AMOUNT,   /* a struct sl_order_amount */
     SL_AS_TIME,     /* microseconds since 1970; 0: null */

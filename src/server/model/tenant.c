@@ -75,12 +75,16 @@ const struct sl_field sl_model_spent[] = {
     USERS("shareMilliHours", SHARE, "What its own share gave, in thousandths of a unit's hour.",
           SPENT(milli[0]), SHOWN(4, "Share-Hours")),
     USERS("heldMilliHours", SHARE, "What its pods held.", SPENT(milli[1]), SHOWN(5, "Held-Hours")),
-    USERS("borrowedMilliHours", SHARE, "Of that, beyond its share.", SPENT(milli[2]),
-          SHOWN(6, "Borrowed-Hours")),
+    USERS("usedMilliHours", SHARE,
+          "Of that, as much as the pods' GPUs were busy, as far as it was measured; null: it was "
+          "not.",
+          SPENT(milli[SL_SPENT_USED]), SHOWN(6, "Used-Hours")),
+    USERS("borrowedMilliHours", SHARE, "Of what they held, beyond its share.", SPENT(milli[2]),
+          SHOWN(7, "Borrowed-Hours")),
     USERS("lentMilliHours", SHARE, "What others borrowed of its share.", SPENT(milli[3]),
-          SHOWN(7, "Lent-Hours")),
+          SHOWN(8, "Lent-Hours")),
     USERS("waitedMilliHours", SHARE, "What its waiting pods asked for, as long as they waited.",
-          SPENT(milli[4]), SHOWN(8, "Waited-Hours")),
+          SPENT(milli[4]), SHOWN(9, "Waited-Hours")),
     SL_FIELDS_END,
 };
 
@@ -88,6 +92,6 @@ void sl_model_spent_of(const struct sl_spent *row, struct sl_model_spent *out)
 {
     *out = (struct sl_model_spent){.row = row};
     for (unsigned i = 0; i < SL_SPENT_KINDS; i++) {
-        out->milli[i] = (int64_t)(row->hours[i] * 1000 + 0.5);
+        out->milli[i] = row->hours[i] < 0 ? -1 : (int64_t)(row->hours[i] * 1000 + 0.5);
     }
 }

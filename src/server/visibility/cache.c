@@ -71,17 +71,13 @@ static struct sl_vis_object *object_of(struct sl_vis_cache *cache, const struct 
     struct sl_vis_object *object =
         key.failed != SL_BUF_OK ? NULL : sl_map_get(&cache->objects, key.data, key.len);
     if (object == NULL && key.failed == SL_BUF_OK) {
-        object = calloc(1, sizeof(*object) + key.len + 1);
+        object = SL_MAP_ADD(&cache->objects, struct sl_vis_object, key,
+                            ((struct sl_str){key.data, key.len}));
         if (object != NULL) {
-            memcpy(object->key, key.data, key.len);
             object->key_len = key.len;
             object->namespace_len = row->namespace.len;
             object->name_len = row->name.len;
             object->born = revision;
-            if (sl_map_put(&cache->objects, object->key, key.len, object, NULL) < 0) {
-                free(object);
-                object = NULL;
-            }
         }
     }
     sl_buf_free(&key);

@@ -166,13 +166,13 @@ int sl_fleet_manifests(struct sl_fleet *fleet, const char *const *files, size_t 
     for (size_t i = 0; i < n; i++) {
         struct sl_buf text;
         sl_buf_init(&text, (size_t)SL_MANIFEST_MAX + 1);
-        int rc = sl_file_read(files[i], &text, err);
+        int rc = sl_input_read(files[i], &text, err);
         if (rc == 0) {
             rc = sl_fleet_decode(&text, take_object, fleet, err);
         }
         sl_buf_free(&text);
         if (rc < 0) {
-            return sl_csv_locate(files[i], err);
+            return sl_error_locate(err, files[i]);
         }
     }
     return 0;

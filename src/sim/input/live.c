@@ -165,7 +165,7 @@ int sl_live_read(const char *file, int64_t now_us, struct sl_fleet *fleet, struc
     struct live live = {.fleet = fleet, .jobs = jobs, .now_us = now_us};
     struct sl_buf text;
     sl_buf_init(&text, (size_t)SL_MANIFEST_MAX + 1);
-    bool read = sl_file_read(file, &text, err) == 0 &&
+    bool read = sl_input_read(file, &text, err) == 0 &&
                 sl_fleet_decode(&text, note_arrival, &live, err) == 0 &&
                 rank_arrivals(&live, err) == 0 &&
                 sl_fleet_decode(&text, take_object, &live, err) == 0 && add_jobs(&live, err) == 0;
@@ -175,5 +175,5 @@ int sl_live_read(const char *file, int64_t now_us, struct sl_fleet *fleet, struc
     free(live.arrival);
     free(live.rank);
     sl_buf_free(&text);
-    return read ? 0 : sl_csv_locate(file, err);
+    return read ? 0 : sl_error_locate(err, file);
 }

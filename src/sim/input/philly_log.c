@@ -114,7 +114,7 @@ static const struct sl_table job_table = {SL_TABLE_FIELDS(job_fields), .end = jo
 
 static const struct sl_field log_field = {.kind = SL_FIELD_OBJECTS, .table = &job_table};
 
-int sl_philly_log_read(const char *file, const struct sl_buf *text,
+int sl_philly_log_read(const struct sl_buf *text,
                        int (*take)(void *context, const struct sl_trace_job *job,
                                    struct sl_error *err),
                        void *context, struct sl_error *err)
@@ -124,25 +124,11 @@ int sl_philly_log_read(const char *file, const struct sl_buf *text,
     struct log_taker taker = {take, context};
     struct log_job job = {.gpus = 0};
     struct sl_arena arena;
-    struct sl_buf own;
     struct sl_walker walker;
-    int rc = 0;
     sl_arena_init(&arena, JOB_TEXT_MAX);
-    sl_buf_init(&own, (size_t)SL_CSV_FILE_MAX + 1);
     sl_walk_init(&walker, &log_field, &job, &arena, &taker);
-    struct sl_json *json = sl_json_new(&limits, sl_walk_receive, &walker);
-    if (json == NULL) {
-        rc = sl_error_nomem(err);
-    } else if (text == NULL) {
-        rc = sl_file_read(file, &own, err);
-        text = &own;
-    }
-    if (rc == 0 && (sl_json_feed(json, text->len > 0 ? text->data : "", text->len, err) < 0 ||
-                    sl_json_finish(json, err) < 0)) {
-        rc = -1;
-    }
-    sl_json_free(json);
-    sl_buf_free(&own);
+    int rc = sl_json_parse((struct sl_str){text->data, text->len}, &limits, sl_walk_receive,
+                           &walker, err);
     sl_arena_free(&arena);
     return rc;
 }

@@ -7,9 +7,9 @@
 
 /* Calls take with each job: its GPUs are those of the last attempt that had any, its run time is
  * the sum of attempts whose start and end are known. Both may be 0; name and namespace are valid
- * during the call. text is what the file holds; NULL: it is read. -1 with *err set, at the line,
- * column and path in the log. */
-int sl_philly_log_read(const char *file, const struct sl_buf *text,
+ * during the call. text is what the log holds. -1 with *err set, at the line, column and path in
+ * the log. */
+int sl_philly_log_read(const struct sl_buf *text,
                        int (*take)(void *context, const struct sl_trace_job *job,
                                    struct sl_error *err),
                        void *context, struct sl_error *err);

@@ -260,7 +260,7 @@ static int pai_owners_read(struct reader *reader, const char *file, struct sl_er
     const struct sl_records records = SL_RECORDS(pai_owner_fields, pai_owner, fresh, reader);
     return sl_csv_open(&reader->owner_csv, file, pai_job_header, err) < 0 ||
                    sl_records_take(&records, &reader->owner_csv, err) < 0
-               ? sl_csv_locate(file, err)
+               ? sl_error_locate(err, file)
                : 0;
 }
 
@@ -524,15 +524,21 @@ static int read_jobs(struct reader *reader, const struct format *format, const c
                      const struct sl_buf *text, struct sl_error *err)
 {
     struct sl_csv csv;
-    if (format->job == NULL) {
-        return sl_philly_log_read(file, text, add_gang, reader, err);
+    int rc = 0;
+    sl_csv_init(&csv);
+    if (text != NULL) {
+        sl_buf_append(&csv.text, text->data, text->len);
+        rc = csv.text.failed == SL_BUF_OK ? 0 : sl_error_nomem(err);
+    } else {
+        rc = sl_input_read(file, &csv.text, err);
     }
-    int rc = text != NULL ? sl_csv_parse(&csv, text->data, text->len, err)
-                          : sl_csv_open(&csv, file, format->header, err);
-    if (rc == 0) {
-        rc = read_records(reader, format, &csv, err);
-        sl_csv_close(&csv);
+    if (rc == 0 && format->job == NULL) {
+        rc = sl_philly_log_read(&csv.text, add_gang, reader, err);
+    } else if (rc == 0) {
+        rc = sl_csv_begin(&csv, format->header, err) < 0 ? -1
+                                                         : read_records(reader, format, &csv, err);
     }
+    sl_csv_close(&csv);
     return rc;
 }
 
@@ -556,7 +562,7 @@ int sl_trace_load(const char *format_and_file, struct sl_buf *out, struct sl_err
         return -1;
     }
     sl_buf_init(out, (size_t)SL_CSV_FILE_MAX + 1);
-    return sl_file_read(file, out, err) < 0 ? sl_csv_locate(file, err) : 0;
+    return sl_input_read(file, out, err) < 0 ? sl_error_locate(err, file) : 0;
 }
 
 int sl_trace_read(const char *format_and_file, const struct sl_trace_how *how,
@@ -582,7 +588,7 @@ int sl_trace_read(const char *format_and_file, const struct sl_trace_how *how,
     }
     if (rc == 0 && (read_jobs(&reader, format, file, how->text, err) < 0 ||
                     sl_workload_finish(out, err) < 0)) {
-        rc = sl_csv_locate(file, err);
+        rc = sl_error_locate(err, file);
     }
     sl_csv_close(&reader.owner_csv);
     sl_map_free(&reader.owners);

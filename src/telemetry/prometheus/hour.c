@@ -2,16 +2,11 @@
 #include "telemetry/prometheus/hour.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "kube/client/url.h"
 #include "telemetry/prometheus/standing.h"
 #include "util/clock.h"
 #include "util/time.h"
-
-enum { PATH_MAX_BYTES = 16 << 10 };
 
 static const int64_t again_us = SL_MINUTE_US;
 
@@ -32,12 +27,9 @@ static const struct {
 
 struct sl_hour {
     struct sl_standing *question;
-    struct sl_config_selector own;
     double *line;            /* of the series that is read */
     struct sl_history fresh; /* of the answer that is read */
-
-    pthread_mutex_t lock; /* guards what follows */
-    struct sl_history known;
+    struct sl_history known; /* with the question's lock */
 };
 
 static bool take_series(void *context, const struct sl_answer_series *metric)
@@ -72,43 +64,23 @@ static void empty(struct sl_history *history)
     }
 }
 
-static void put_path(struct sl_buf *path, int64_t end_s, const struct sl_config_selector *own)
-{
-    struct sl_buf query;
-    sl_buf_init(&query, PATH_MAX_BYTES);
-    for (unsigned i = 0; i < SL_HISTORY_LINES; i++) {
-        sl_buf_puts(&query, i == 0 ? "label_replace(" : " or label_replace(");
-        sl_standing_put(&query, lines[i].query, own);
-        sl_buf_printf(&query, ",\"of\",\"%s\",\"\",\"\")", lines[i].name);
-    }
-    sl_buf_printf(path, "/api/v1/query_range?start=%lld&end=%lld&step=%d&query=",
-                  (long long)end_s - (SL_HISTORY_POINTS - 1LL) * SL_HISTORY_STEP_S,
-                  (long long)end_s, SL_HISTORY_STEP_S);
-    sl_url_put(path, (struct sl_str){query.data, query.len});
-    path->failed = query.failed != SL_BUF_OK ? query.failed : path->failed;
-    sl_buf_free(&query);
-}
-
-static void put(void *context, struct sl_buf *path)
+static void put(void *context, struct sl_standing_query *query)
 {
     struct sl_hour *hour = context;
-    int64_t end_s = sl_clock_real_us() / SL_SECOND_US;
+    long long end_s = (long long)(sl_clock_real_us() / SL_SECOND_US);
     empty(&hour->fresh);
     hour->fresh.end_us = end_s * SL_SECOND_US;
-    put_path(path, end_s, &hour->own);
+    sl_buf_printf(&query->path, "/api/v1/query_range?start=%lld&end=%lld&step=%d&",
+                  end_s - (SL_HISTORY_POINTS - 1LL) * SL_HISTORY_STEP_S, end_s, SL_HISTORY_STEP_S);
+    for (unsigned i = 0; i < SL_HISTORY_LINES; i++) {
+        sl_standing_put(query, "of", lines[i].name, lines[i].query);
+    }
 }
 
-static void ended(void *context, const struct sl_error *err)
+static void keep(void *context)
 {
     struct sl_hour *hour = context;
-    (void)pthread_mutex_lock(&hour->lock);
-    if (err == NULL) {
-        hour->known = hour->fresh;
-    } else {
-        (void)snprintf(hour->known.error, sizeof(hour->known.error), "%.*s",
-                       (int)sizeof(hour->known.error) - 1, err->message);
-    }
-    (void)pthread_mutex_unlock(&hour->lock);
+    hour->known = hour->fresh;
 }
 
 struct sl_hour *sl_hour_new(struct sl_client *client, const struct sl_config *config)
@@ -118,17 +90,15 @@ struct sl_hour *sl_hour_new(struct sl_client *client, const struct sl_config *co
         return NULL;
     }
     const struct sl_standing_options options = {.client = client,
-                                                .timeout_us = config->telemetry.timeout_us,
+                                                .config = config,
                                                 .again_us = again_us,
                                                 .answer = {.node_label = {SL_STR("of")},
                                                            .series = take_series,
                                                            .sample = take_sample,
                                                            .context = hour},
                                                 .put = put,
-                                                .ended = ended};
-    (void)sl_config_selector_read(sl_str_of(config->telemetry.own), &hour->own);
+                                                .keep = keep};
     empty(&hour->known);
-    (void)pthread_mutex_init(&hour->lock, NULL);
     hour->question = sl_standing_new(&options);
     if (hour->question == NULL) {
         sl_hour_free(hour);
@@ -141,15 +111,14 @@ void sl_hour_free(struct sl_hour *hour)
 {
     if (hour != NULL) {
         sl_standing_free(hour->question);
-        (void)pthread_mutex_destroy(&hour->lock);
         free(hour);
     }
 }
 
 void sl_hour_read(struct sl_hour *hour, struct sl_history *out)
 {
-    sl_standing_want(hour->question);
-    (void)pthread_mutex_lock(&hour->lock);
+    const char *error = sl_standing_begin(hour->question);
     *out = hour->known;
-    (void)pthread_mutex_unlock(&hour->lock);
+    memcpy(out->error, error, sizeof(out->error));
+    sl_standing_end(hour->question);
 }

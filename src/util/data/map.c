@@ -86,6 +86,22 @@ int sl_map_put(struct sl_map *map, const char *key, size_t len, void *value, voi
     return 0;
 }
 
+void *sl_map_add(struct sl_map *map, size_t size, size_t at, struct sl_str key)
+{
+    char *value = calloc(1, size + key.len + 1);
+    if (value == NULL) {
+        return NULL;
+    }
+    if (key.len > 0) {
+        memcpy(value + at, key.s, key.len);
+    }
+    if (sl_map_put(map, value + at, key.len, value, NULL) < 0) {
+        free(value);
+        return NULL;
+    }
+    return value;
+}
+
 void *sl_map_get(const struct sl_map *map, const char *key, size_t len)
 {
     const struct sl_map_entry *entry = slot_find(map, key, len, (uint32_t)sl_hash(key, len));

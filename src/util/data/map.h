@@ -27,6 +27,11 @@ size_t sl_map_bytes(const struct sl_map *map);
 /* Sets key to value (not NULL). Returns 0, or -1 when out of memory (nothing changed). *old,
  * where old is not NULL, becomes the value before, NULL when there was none. */
 int sl_map_put(struct sl_map *map, const char *key, size_t len, void *value, void **old);
+/* Sets a key that is not there to a new, zeroed value of that size, which ends with a copy of the
+ * key and a NUL: its last member, at the offset at. NULL: out of memory. */
+void *sl_map_add(struct sl_map *map, size_t size, size_t at, struct sl_str key);
+#define SL_MAP_ADD(map, type, member, key)                                                         \
+    (sl_map_add((map), sizeof(type), offsetof(type, member), (key)))
 void *sl_map_get(const struct sl_map *map, const char *key, size_t len);
 
 /* Takes the entry out and returns its value, NULL when there was none. Never fails. */

@@ -129,7 +129,7 @@ void sl_grid_csv(const struct sl_grid *table, struct sl_buf *out)
     const char *cell = table->cells.data;
     const char *end = table->cells.data + table->cells.len;
     for (unsigned column = 0; cell < end; column = (column + 1) % table->columns) {
-        put_value(out, cell);
+        put_value(out, strcmp(cell, "-") == 0 ? "" : cell); /* a spreadsheet's way to say so */
         sl_buf_putc(out, column + 1 == table->columns ? '\n' : ',');
         cell += strlen(cell) + 1;
     }

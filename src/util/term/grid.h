@@ -33,7 +33,7 @@ void sl_grid_printf(struct sl_grid *table, const char *format, ...)
 /* Appends the table to out; trouble in filling it becomes trouble of out. */
 void sl_grid_write(const struct sl_grid *table, struct sl_buf *out);
 
-/* The same as comma-separated values (RFC 4180, but for lone line feeds), as text shows it. */
+/* The same as comma-separated values (RFC 4180, but for lone line feeds); an empty one is empty. */
 void sl_grid_csv(const struct sl_grid *table, struct sl_buf *out);
 
 /* The same, and forgets the cells but not the widths: rows that come later stand below these. */

@@ -518,7 +518,7 @@ TEST_THAT(a_file_is_loaded_and_a_missing_one_is_told)
     assert_int_equal(rc, 0);
     assert_int_equal(config.server.threads, 7);
     assert_int_equal(sl_config_load(path, &config, NULL, &err), -1);
-    assert_int_equal(err.code, SL_ERR_SYSTEM);
+    assert_int_equal(err.code, SL_ERR_NOTFOUND);
     assert_int_equal(sl_config_load("/", &config, NULL, &err), -1);
     assert_int_equal(err.code, SL_ERR_SYSTEM);
     assert_int_equal(config.server.threads, 7);

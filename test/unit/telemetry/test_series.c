@@ -60,23 +60,31 @@ static struct sl_telemetry_stats stats_of(void)
     return stats;
 }
 
-/* Prometheus answers with a GPU that has done nothing for five minutes. */
-static void told(const char *labels)
+/* Prometheus answers with a GPU that was so busy until two minutes ago, and then does nothing. */
+static void told_busy(const char *labels, int percent)
 {
-    char text[2048];
-    size_t len = (size_t)snprintf(text, sizeof(text),
-                                  "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\","
-                                  "\"result\":[{\"metric\":{\"__name__\":\"DCGM_FI_DEV_GPU_UTIL\","
-                                  "%s},\"values\":[",
-                                  labels);
+    static const char *const names[] = {"FB_USED", "GPU_UTIL"};
+    char text[4096] = "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[";
+    size_t len = strlen(text);
     long long now_s = (long long)(sl_clock_real_us() / SL_SECOND_US);
-    for (int i = 30; i >= 0; i--) {
-        len += (size_t)snprintf(text + len, sizeof(text) - len, "[%lld,\"0\"]%s", now_s - 10LL * i,
-                                i == 0 ? "]}]}}" : ",");
+    for (int k = 0; k < 2; k++) {
+        len += (size_t)snprintf(text + len, sizeof(text) - len,
+                                "%s{\"metric\":{\"__name__\":\"DCGM_FI_DEV_%s\",%s},\"values\":[",
+                                k == 0 ? "" : ",", names[k], labels);
+        for (int i = 30; i >= 0; i--) {
+            len += (size_t)snprintf(text + len, sizeof(text) - len, "[%lld,\"%d\"]%s",
+                                    now_s - 10LL * i, i > 12 ? percent : 0, i == 0 ? "]}" : ",");
+        }
     }
+    len += (size_t)snprintf(text + len, sizeof(text) - len, "]}}");
     assert_true(len < sizeof(text));
     assert_int_equal(rig_answer(&rig.call[0], text), 0);
     (void)rig_tick();
+}
+
+static void told(const char *labels)
+{
+    told_busy(labels, 0);
 }
 
 TEST_THAT(a_series_is_of_the_node_that_has_the_pod_where_labels_name_several)
@@ -113,7 +121,7 @@ TEST_THAT(a_series_is_of_the_node_that_has_the_pod_where_labels_name_several)
         (void)rig_tick();
         (void)snprintf(labels, sizeof(labels), "\"gpu\":\"1\",%s", rows[i].labels);
         told(labels);
-        assert_int_equal(stats_of().strangers, rows[i].node == NULL);
+        assert_int_equal(stats_of().strangers, rows[i].node == NULL ? 2 : 0); /* two figures */
         for (int k = 0; k < 2; k++) {
             const char *node = k == 0 ? "n0" : "n1";
             bool has = rows[i].node != NULL && strcmp(rows[i].node, node) == 0;
@@ -233,4 +241,64 @@ TEST_THAT(samples_of_a_time_to_come_say_by_how_much_the_clock_is_behind)
     assert_int_equal(ahead_by(1), 1);           /* it was set right slowly */
     assert_int_equal(ahead_by(24 * 3600), 300); /* a lie: nobody asks for more */
     rig_end();
+}
+
+/* What the pods of a namespace hold of GPUs, by activity; -1: nothing is measured. */
+static int64_t milli_of(const char *namespace)
+{
+    struct sl_usage_reader reader = sl_telemetry_reader(rig.telemetry);
+    struct sl_used *used = NULL;
+    size_t n = 0;
+    int64_t milli = -1;
+    assert_int_equal(reader.used(reader.context, &used, &n), 0);
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(namespace);
+        bool same =
+            strncmp(used[i].name, namespace, len) == 0 && strcmp(used[i].name + len, "/" GPU) == 0;
+        milli = same ? used[i].milli : milli;
+    }
+    free(used);
+    return milli;
+}
+
+TEST_THAT(units_that_a_pod_holds_count_as_much_as_its_gpus_were_busy_since_it_began)
+{
+    static const struct {
+        const char *name; /* of the pod that the series names */
+        int percent;
+        int runs_s;
+        int64_t milli;
+    } rows[] = {
+        {"it", 50, 3600, 500 * 18 / 31},
+        {"it", 100, 175, 1000 * 5 / 18},
+        {"it", 100, 100, 0},
+        {"it", 0, 3600, 0},
+        {"other", 50, 3600, -1},
+        {"it", 50, 0, -1}, /* does not run yet */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char labels[128];
+        begin("http://prometheus");
+        put_node(rig.store, whole_node("n2", 2));
+        put_pod(rig.store,
+                (struct pod_spec){.name = "it",
+                                  .uid = "it",
+                                  .space = "ours",
+                                  .node = "n2",
+                                  .resource = GPU,
+                                  .phase = "Running",
+                                  .started_us =
+                                      rows[i].runs_s == 0
+                                          ? 0
+                                          : sl_clock_real_us() - rows[i].runs_s * SL_SECOND_US});
+        (void)rig_tick();
+        (void)snprintf(labels, sizeof(labels),
+                       "\"Hostname\":\"n2\",\"gpu\":\"0\",\"pod\":\"%s\",\"namespace\":\"ours\"",
+                       rows[i].name);
+        assert_int_equal(milli_of("ours"), -1);
+        told_busy(labels, rows[i].percent);
+        assert_int_equal(milli_of("ours"), rows[i].milli);
+        assert_int_equal(milli_of("default"), -1);
+        rig_end();
+    }
 }

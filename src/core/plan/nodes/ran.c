@@ -22,18 +22,12 @@ void sl_plan_ran_forget(struct sl_planner *planner, struct sl_plan_ran *ran)
 
 struct sl_plan_ran *sl_plan_ran_new(struct sl_planner *planner, const char *uid)
 {
-    size_t len = strlen(uid);
-    struct sl_plan_ran *ran = calloc(1, sizeof(*ran) + len + 1);
-    if (ran == NULL) {
-        return NULL;
+    struct sl_str key = sl_str_of(uid);
+    struct sl_plan_ran *ran = SL_MAP_ADD(&planner->rans.by_uid, struct sl_plan_ran, uid, key);
+    if (ran != NULL) {
+        ran->uid_len = (uint32_t)key.len;
+        sl_list_add_first(&planner->rans.all, &ran->all);
     }
-    ran->uid_len = (uint32_t)len;
-    memcpy(ran->uid, uid, len + 1);
-    if (sl_map_put(&planner->rans.by_uid, ran->uid, len, ran, NULL) < 0) {
-        free(ran);
-        return NULL;
-    }
-    sl_list_add_first(&planner->rans.all, &ran->all);
     return ran;
 }
 

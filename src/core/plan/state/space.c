@@ -22,23 +22,16 @@ void sl_plan_spaces_renew(struct sl_planner *planner)
 
 struct sl_plan_space *sl_plan_space_get(struct sl_planner *planner, const char *name)
 {
-    size_t len = strlen(name);
-    struct sl_plan_space *space = sl_map_get(&planner->spaces, name, len);
-    if (space != NULL) {
-        space->refs++;
-        return space;
-    }
-    space = calloc(1, sizeof(*space) + len + 1);
+    struct sl_str key = sl_str_of(name);
+    struct sl_plan_space *space = sl_map_get(&planner->spaces, key.s, key.len);
     if (space == NULL) {
-        return NULL;
+        space = SL_MAP_ADD(&planner->spaces, struct sl_plan_space, name, key);
+        if (space == NULL) {
+            return NULL;
+        }
+        set_tenant(planner, space);
     }
-    memcpy(space->name, name, len);
-    if (sl_map_put(&planner->spaces, space->name, len, space, NULL) < 0) {
-        free(space);
-        return NULL;
-    }
-    space->refs = 1;
-    set_tenant(planner, space);
+    space->refs++;
     return space;
 }
 

@@ -1,67 +1,17 @@
 /* CSV files with a header. */
 #include "sim/input/csv/csv.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "util/process/file.h"
 #include "util/timestamp.h"
 
-enum { READ_STEP = 1 << 16, SHOWN_MAX = 40, DIGITS_MAX = 18, DECIMALS_MAX = 12 };
+enum { SHOWN_MAX = 40, DIGITS_MAX = 18, DECIMALS_MAX = 12 };
 
-/* ---- files ---- */
-
-static int read_fd(int fd, struct sl_buf *out, struct sl_error *err)
+int sl_input_read(const char *path, struct sl_buf *out, struct sl_error *err)
 {
-    for (;;) {
-        size_t room = out->max - out->len;
-        if (!sl_buf_reserve(out, room < READ_STEP ? room + 1 : READ_STEP)) {
-            return out->failed == SL_BUF_NOMEM
-                       ? sl_error_nomem(err)
-                       : sl_error_set(err, SL_ERR_LIMIT, "has more than %zu bytes", out->max - 1);
-        }
-        ssize_t n = read(fd, out->data + out->len, out->cap - out->len);
-        if (n == 0) {
-            return 0;
-        }
-        if (n < 0 && errno != EINTR) {
-            return sl_error_set(err, SL_ERR_SYSTEM, "cannot be read: %s",
-                                strerror(errno)); // NOLINT(concurrency-mt-unsafe)
-        }
-        out->len += n > 0 ? (size_t)n : 0;
-    }
-}
-
-int sl_file_read(const char *path, struct sl_buf *out, struct sl_error *err)
-{
-    if (strcmp(path, "-") == 0) {
-        return read_fd(STDIN_FILENO, out, err);
-    }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return sl_error_set(err, errno == ENOENT ? SL_ERR_NOTFOUND : SL_ERR_SYSTEM, "%s",
-                            strerror(errno)); // NOLINT(concurrency-mt-unsafe)
-    }
-    int rc = read_fd(fd, out, err);
-    (void)close(fd);
-    return rc;
-}
-
-int sl_csv_locate(const char *path, struct sl_error *err)
-{
-    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
-    char field[sizeof(err->field)];
-    if (err == NULL) {
-        return -1;
-    }
-    memcpy(field, err->field, sizeof(field));
-    const char *colon = field[0] == '\0' ? "" : ": ";
-    if (err->line > 0) {
-        return sl_error_wrap(err, "%s:%u:%u%s%s", name, err->line, err->column, colon, field);
-    }
-    return sl_error_wrap(err, "%s%s%s", name, colon, field);
+    return sl_file_load(strcmp(path, "-") == 0 ? NULL : path, out, err);
 }
 
 /* ---- records ---- */
@@ -206,8 +156,13 @@ static int read_header(struct sl_csv *csv, struct sl_error *err)
     return 0;
 }
 
-/* Finds the columns, of a text without a header by the one that is given. */
-static int begin(struct sl_csv *csv, const char *header, struct sl_error *err)
+void sl_csv_init(struct sl_csv *csv)
+{
+    memset(csv, 0, sizeof(*csv));
+    sl_buf_init(&csv->text, (size_t)SL_CSV_FILE_MAX + 1);
+}
+
+int sl_csv_begin(struct sl_csv *csv, const char *header, struct sl_error *err)
 {
     size_t len = csv->text.len;
     struct sl_str text = {csv->text.data, len};
@@ -217,9 +172,7 @@ static int begin(struct sl_csv *csv, const char *header, struct sl_error *err)
         csv->at = len;
     }
     int rc = csv->text.failed != SL_BUF_OK ? sl_error_nomem(err) : read_header(csv, err);
-    if (rc < 0) {
-        sl_csv_close(csv);
-    } else if (bare) {
+    if (rc == 0 && bare) {
         csv->text.len = len;
         csv->at = 0;
         csv->line = 0;
@@ -229,21 +182,8 @@ static int begin(struct sl_csv *csv, const char *header, struct sl_error *err)
 
 int sl_csv_open(struct sl_csv *csv, const char *path, const char *header, struct sl_error *err)
 {
-    memset(csv, 0, sizeof(*csv));
-    sl_buf_init(&csv->text, (size_t)SL_CSV_FILE_MAX + 1);
-    if (sl_file_read(path, &csv->text, err) < 0) {
-        sl_csv_close(csv);
-        return -1;
-    }
-    return begin(csv, header, err);
-}
-
-int sl_csv_parse(struct sl_csv *csv, const char *text, size_t len, struct sl_error *err)
-{
-    memset(csv, 0, sizeof(*csv));
-    sl_buf_init(&csv->text, (size_t)SL_CSV_FILE_MAX + 1);
-    sl_buf_append(&csv->text, text, len);
-    return begin(csv, NULL, err);
+    sl_csv_init(csv);
+    return sl_input_read(path, &csv->text, err) < 0 ? -1 : sl_csv_begin(csv, header, err);
 }
 
 void sl_csv_close(struct sl_csv *csv)

@@ -19,11 +19,13 @@ struct sl_csv {
     unsigned place[SL_CSV_COLUMNS_MAX];      /* where in the line a field begins, from 1 */
 };
 
-/* Reads the file ("-": standard input) and its header. If header is given, a line with its end, it
- * stands for one that the file lacks. */
+/* An empty csv, of which the caller fills the text. All that were init or opened are closed. */
+void sl_csv_init(struct sl_csv *csv);
+/* Reads the header of the text. If header is given, a line with its end, it stands for one that the
+ * text lacks. */
+int sl_csv_begin(struct sl_csv *csv, const char *header, struct sl_error *err);
+/* The three with a file ("-": standard input). */
 int sl_csv_open(struct sl_csv *csv, const char *path, const char *header, struct sl_error *err);
-/* The same from memory, which is copied. */
-int sl_csv_parse(struct sl_csv *csv, const char *text, size_t len, struct sl_error *err);
 void sl_csv_close(struct sl_csv *csv);
 
 /* Index of a column, -1 when there is none of that name. */
@@ -52,10 +54,7 @@ bool sl_csv_parse_time(struct sl_str text, int64_t unit, int64_t *out);
 /* "2026-11-21 12:38:09" or RFC 3339 (UTC if it has no zone) as Unix microseconds, from 1970. */
 bool sl_csv_parse_date(struct sl_str text, int64_t *out);
 
-/* Puts "file:line:column: field: " before the message, as far as known. Returns -1. */
-int sl_csv_locate(const char *path, struct sl_error *err);
-
-/* A whole file into an empty buffer of that maximum. */
-int sl_file_read(const char *path, struct sl_buf *out, struct sl_error *err);
+/* As sl_file_load(); "-": standard input. */
+int sl_input_read(const char *path, struct sl_buf *out, struct sl_error *err);
 
 #endif

@@ -144,11 +144,9 @@ int sl_records_read(const struct sl_records *records, const char *path, struct s
 {
     struct sl_csv csv;
     int rc = sl_csv_open(&csv, path, NULL, err);
-    if (rc == 0) {
-        rc = sl_records_take(records, &csv, err);
-        sl_csv_close(&csv);
-    }
-    return rc < 0 ? sl_csv_locate(path, err) : 0;
+    rc = rc == 0 ? sl_records_take(records, &csv, err) : rc;
+    sl_csv_close(&csv);
+    return rc < 0 ? sl_error_locate(err, path) : 0;
 }
 
 bool sl_records_know(const struct sl_records *records, struct sl_str column)

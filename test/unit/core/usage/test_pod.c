@@ -407,6 +407,46 @@ TEST_ON(struct scene *scene, instances_count_by_their_profile)
     assert_int_equal(use_of(scene, pod).used_mib, 100);
 }
 
+/* Nothing is said of a pod's activity by GPUs of which one may be another's. */
+TEST_ON(struct scene *scene, a_pods_rows_are_told_where_they_are_all_known_to_be_its_own)
+{
+    struct sl_ask ask = rig_ask(WHOLE, 2);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 3, 1);
+    struct sl_pod *pod = runs(scene, &ask, WHOLE "=0,1");
+    for (int gpu = 0; gpu < 3; gpu++) {
+        measured(scene, gpu, 0, 700)->measured.busy = 0;
+    }
+    assert_int_equal(use_of(scene, pod).row[0], 0);
+    scene->row[0].names = named(pod);
+    scene->row[2].names = named(pod);
+    assert_int_equal(use_of(scene, pod).row[0], 1 | 4);
+    scene->row[0].measured.busy = -1;
+    assert_int_equal(use_of(scene, pod).row[0], 0);
+    scene->row[0].measured.busy = 1000;
+    scene->row[1].names = named(pod);
+    assert_int_equal(use_of(scene, pod).row[0], 0);
+    scene->rig->node.n_devices = 2; /* they are all its own */
+    scene->n = 2;
+    scene->row[0].names.n = scene->row[1].names.n = 0;
+    assert_int_equal(use_of(scene, pod).row[0], 1 | 2);
+}
+
+TEST_ON(struct scene *scene, several_replicas_may_be_of_one_gpu)
+{
+    struct sl_ask ask = rig_ask(SHARED, 2);
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 2, 4);
+    struct sl_pod *pod = runs(scene, &ask, SHARED "=0,1");
+    measured(scene, 0, 0, 700)->measured.busy = 500;
+    measured(scene, 1, 0, 700)->measured.busy = 500;
+    assert_int_equal(use_of(scene, pod).row[0], 0);
+    scene->row[0].names = named(pod);
+    scene->row[1].names = named(pod);
+    assert_int_equal(use_of(scene, pod).row[0], 1 | 2);
+    scene->rig->node.n_devices = 1;
+    scene->n = 1;
+    assert_int_equal(use_of(scene, pod).row[0], 1);
+}
+
 TEST_ON(struct scene *scene, without_devices_or_samples_nothing_is_known)
 {
     struct sl_ask ask = rig_ask(WHOLE, 1);

@@ -242,7 +242,7 @@ TEST_ON(struct queue_rig *rig, metrics_count_waiting_pods_by_resource_and_reason
     }
     (void)rig_round(rig);
     sl_buf_init(&out, 1 << 20);
-    rig->queue.metrics(rig->queue.context, &out);
+    rig_metrics(rig, NULL, &out);
     sl_buf_putc(&out, '\0');
     assert_int_equal(out.failed, SL_BUF_OK);
     assert_non_null(strstr(
@@ -259,7 +259,7 @@ static const char *metrics_of(struct queue_rig *rig)
     static char text[1 << 16];
     struct sl_buf out;
     sl_buf_init(&out, sizeof(text) - 1);
-    rig->queue.metrics(rig->queue.context, &out);
+    rig_metrics(rig, NULL, &out);
     assert_int_equal(out.failed, SL_BUF_OK);
     (void)snprintf(text, sizeof(text), "%.*s", (int)out.len, out.data);
     sl_buf_free(&out);

@@ -112,7 +112,7 @@ TEST_ON(struct queue_rig *rig, invented_names_leave_real_ones_their_rows)
     rig_gated(rig, "b");
     rig_come(rig, "c");
     sl_buf_init(&page, 1 << 20);
-    rig->queue.metrics(rig->queue.context, &page);
+    rig_metrics(rig, NULL, &page);
     assert_int_equal(page.failed, SL_BUF_OK);
     sl_buf_putc(&page, '\0');
     assert_non_null(strstr(page.data, "sliced_queue_pods{resource=\"nvidia.com/gpu\","));
@@ -263,7 +263,7 @@ static void *read_on(void *context)
         queue->heard(queue->context, SL_STR("u-nominated"));
         sl_queue_stats(reader->rig->worker, &stats);
         sl_buf_init(&page, 1 << 20);
-        queue->metrics(queue->context, &page);
+        rig_metrics(reader->rig, NULL, &page);
         sl_buf_free(&page);
         (void)atomic_fetch_add(reader->reads, 1);
     }

@@ -129,6 +129,21 @@ TEST_ON(struct queue_rig *rig, a_pod_that_is_not_there_has_a_tenant)
     sl_pod_unref(pod);
 }
 
+/* Pods of two namespaces of the first tenant are measured, and of others that count for no row. */
+static int read_used(void *context, struct sl_used **out, size_t *n)
+{
+    static const struct sl_used rows[] = {{"a-1/" GPU, 250},
+                                          {"b/nvidia.com/gpu.shared", 9000},
+                                          {"a-2/" GPU, 500},
+                                          {"nobody's/" GPU, 9000}};
+    (void)context;
+    *n = sizeof(rows) / sizeof(rows[0]);
+    *out = malloc(sizeof(rows));
+    assert_non_null(*out);
+    memcpy(*out, rows, sizeof(rows));
+    return 0;
+}
+
 TEST_ON(struct queue_rig *rig, metrics_tell_of_tenants)
 {
     static const char late_of_b[] =
@@ -136,6 +151,7 @@ TEST_ON(struct queue_rig *rig, metrics_tell_of_tenants)
     static const char *const lines[] = {
         "sliced_tenant_units{tenant=\"a\",resource=\"nvidia.com/gpu\",kind=\"share\"} 1\n",
         "sliced_tenant_units{tenant=\"a\",resource=\"nvidia.com/gpu\",kind=\"held\"} 2\n",
+        "sliced_tenant_units{tenant=\"a\",resource=\"nvidia.com/gpu\",kind=\"used\"} 0.75\n",
         "sliced_tenant_units{tenant=\"a\",resource=\"nvidia.com/gpu\",kind=\"borrowed\"} 1\n",
         "sliced_tenant_units{tenant=\"b\",resource=\"nvidia.com/gpu\",kind=\"lent\"} 1\n",
         "sliced_tenant_units{tenant=\"b\",resource=\"nvidia.com/gpu\",kind=\"waiting\"} 1\n",
@@ -145,11 +161,12 @@ TEST_ON(struct queue_rig *rig, metrics_tell_of_tenants)
         "sliced_tenant_nominations_total{tenant=\"a\",start=\"early\"} 1\n",
         "sliced_tenant_rows_omitted 0\n",
     };
+    const struct sl_usage_reader usage = {.used = read_used};
     struct sl_buf page;
     begin_with_tenants(rig);
     (void)rig_later(rig, 9 * SECOND); /* before nominations expire */
     sl_buf_init(&page, 1 << 20);
-    rig->queue.metrics(rig->queue.context, &page);
+    rig_metrics(rig, &usage, &page);
     assert_int_equal(page.failed, SL_BUF_OK);
     sl_buf_putc(&page, '\0');
     for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -157,6 +174,7 @@ TEST_ON(struct queue_rig *rig, metrics_tell_of_tenants)
             fail_msg("%s is not in\n%s", lines[i], strstr(page.data, "sliced_tenant"));
         }
     }
+    assert_null(strstr(page.data, "tenant=\"b\",resource=\"nvidia.com/gpu\",kind=\"used\""));
     const char *late = strstr(page.data, late_of_b);
     assert_non_null(late);
     assert_true(strtod(late + sizeof(late_of_b) - 1, NULL) >= 9);

@@ -53,9 +53,10 @@ static const struct kind kinds[] = {
      "Tenant Resource Share Held Borrowed Lent Waiting Due Late Running Overdue Guaranteed Cap "
      "Model"},
     {sl_model_spent,
-     "tenant resource since shareMilliHours heldMilliHours borrowedMilliHours lentMilliHours "
-     "waitedMilliHours",
-     "Tenant Resource Since Share-Hours Held-Hours Borrowed-Hours Lent-Hours Waited-Hours"},
+     "tenant resource since shareMilliHours heldMilliHours usedMilliHours borrowedMilliHours "
+     "lentMilliHours waitedMilliHours",
+     "Tenant Resource Since Share-Hours Held-Hours Used-Hours Borrowed-Hours Lent-Hours "
+     "Waited-Hours"},
     {sl_model_pod_use, "", ""},
     {sl_model_space, "", ""},
 };

@@ -12,6 +12,8 @@
     "{\"metric\":{\"tenant\":\"" tenant "\",\"resource\":\"nvidia.com/gpu\",\"kind\":\"" kind      \
     "\",\"since\":\"" since "\"},\"value\":[1,\"" value "\"]}"
 
+#define AND_ROW(...) "," ROW(__VA_ARGS__)
+
 struct scene {
     struct sl_spents *spents;
     struct sl_spent *row;
@@ -58,17 +60,17 @@ TEST_ON(struct scene *scene, figures_become_hours_by_the_step_of_their_span)
     (void)rig_tick();
     assert_int_equal(rig.n_calls, 1);
     assert_says(scene, SL_ERR_LIMIT, "ask again");
-    (void)rig_answer(
-        &rig.call[0],
-        ANSWER(ROW("a", "held", "30d", "8") "," ROW("a", "share", "30d", "2") "," ROW(
-            "a", "held", "1d", "30") "," ROW("b", "waiting", "90d",
-                                             "-1") "," ROW("b", "others", "30d",
-                                                           "1") "," ROW("b", "held", "31d", "1")));
+    (void)rig_answer(&rig.call[0],
+                     ANSWER(ROW("a", "held", "30d", "8") AND_ROW("a", "share", "30d", "2") AND_ROW(
+                         "a", "held", "1d", "30") AND_ROW("b", "waiting", "90d", "-1")
+                                AND_ROW("a", "used", "1d", "15") AND_ROW("b", "others", "30d", "1")
+                                    AND_ROW("b", "held", "31d", "1")));
     read_rows(scene, 3);
     assert_string_equal(scene->row[0].name, "a.nvidia.com.gpu.30d");
     assert_string_equal(scene->row[0].resource, "nvidia.com/gpu");
     assert_true(scene->row[0].hours[0] == 2 && scene->row[0].hours[1] == 8);
-    assert_true(scene->row[1].hours[1] == 1);
+    assert_true(scene->row[0].hours[SL_SPENT_USED] < 0); /* nothing was measured */
+    assert_true(scene->row[1].hours[1] == 1 && scene->row[1].hours[SL_SPENT_USED] == 0.5);
     assert_true(scene->row[2].hours[4] == 0); /* none is below nothing */
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "unit/lack.h"
 #include "unit/test.h"
 #include "util/data/map.h"
 
@@ -55,6 +56,34 @@ TEST_THAT(map_agrees_with_an_array_over_random_operations)
     /* tombstones do not make it grow without end */
     assert_true(map.cap <= 4096);
     sl_map_free(&map);
+}
+
+struct named {
+    uint64_t number;
+    char mark;
+    char name[]; /* begins before the end of the struct */
+};
+
+TEST_THAT(a_value_that_ends_with_its_key_is_made_whole_or_not_at_all)
+{
+    struct sl_map map = {0};
+    for (size_t n = 1; n <= 2; n++) {
+        lack_arm(n, false);
+        assert_null(SL_MAP_ADD(&map, struct named, name, SL_STR("abc")));
+        assert_true(lack_disarm());
+        assert_int_equal(map.len, 0);
+    }
+    struct named *value = SL_MAP_ADD(&map, struct named, name, ((struct sl_str){"abcd", 3}));
+    assert_non_null(value);
+    assert_string_equal(value->name, "abc");
+    assert_int_equal(value->number, 0);
+    assert_ptr_equal(sl_map_get(&map, "abc", 3), value);
+    struct named *empty = SL_MAP_ADD(&map, struct named, name, ((struct sl_str){NULL, 0}));
+    assert_non_null(empty);
+    assert_string_equal(empty->name, "");
+    sl_map_free(&map);
+    free(value);
+    free(empty);
 }
 
 TEST_THAT(removed_keys_may_be_freed_by_their_owner)

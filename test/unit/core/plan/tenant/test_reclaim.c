@@ -22,11 +22,6 @@ static void end(struct tenant_rig *rig)
 
 TEST_FIXTURE_OF(struct tenant_rig, begin, end)
 
-static void pass(struct tenant_rig *rig, int64_t s)
-{
-    rig->plan->now_us += SECONDS(s);
-}
-
 /* Starts a pod of a namespace, a second after the one before. */
 static void run(struct tenant_rig *rig, const char *name, const char *namespace, int64_t gpus)
 {

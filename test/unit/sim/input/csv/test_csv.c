@@ -10,9 +10,16 @@
 
 static struct sl_error error;
 
+static int read_text(struct sl_csv *csv, const char *text, size_t len)
+{
+    sl_csv_init(csv);
+    sl_buf_append(&csv->text, text, len);
+    return sl_csv_begin(csv, NULL, &error);
+}
+
 static void open_text(struct sl_csv *csv, const char *text)
 {
-    if (sl_csv_parse(csv, text, strlen(text), &error) < 0) {
+    if (read_text(csv, text, strlen(text)) < 0) {
         fail_msg("%s", error.message);
     }
 }
@@ -47,14 +54,11 @@ TEST_THAT(fields_are_split_trimmed_and_unquoted)
 static void assert_wrong_text(const char *text, unsigned line, unsigned column, const char *part)
 {
     struct sl_csv csv;
-    int rc = sl_csv_parse(&csv, text, strlen(text), &error);
-    if (rc == 0) {
-        rc = 1;
-        while (rc == 1) {
-            rc = sl_csv_next(&csv, &error);
-        }
-        sl_csv_close(&csv);
+    int rc = read_text(&csv, text, strlen(text));
+    for (int more = rc == 0; more == 1; more = rc) {
+        rc = sl_csv_next(&csv, &error);
     }
+    sl_csv_close(&csv);
     assert_int_equal(rc, -1);
     assert_int_equal(error.line, line);
     assert_int_equal(error.column, column);
@@ -73,7 +77,8 @@ TEST_THAT(malformed_text_is_an_error_with_its_place)
 TEST_THAT(a_nul_byte_is_refused)
 {
     struct sl_csv csv;
-    assert_int_equal(sl_csv_parse(&csv, "a\0b\n", 4, &error), -1);
+    assert_int_equal(read_text(&csv, "a\0b\n", 4), -1);
+    sl_csv_close(&csv);
     assert_int_equal(error.column, 2);
 }
 
@@ -89,7 +94,7 @@ TEST_THAT(a_wrong_value_names_column_and_what_was_expected)
     assert_int_equal(error.column, 3);
     assert_string_equal(error.field, "count");
     assert_string_equal(error.message, "expected an integer in 0..9, found \"many\"");
-    assert_int_equal(sl_csv_locate("jobs.csv", &error), -1);
+    assert_int_equal(sl_error_locate(&error, "jobs.csv"), -1);
     assert_string_equal(error.message,
                         "jobs.csv:2:3: count: expected an integer in 0..9, found \"many\"");
     sl_csv_close(&csv);
@@ -177,5 +182,6 @@ TEST_THAT(a_file_that_is_not_there_is_told_as_such)
 {
     struct sl_csv csv;
     assert_int_equal(sl_csv_open(&csv, "/nonexistent/jobs.csv", NULL, &error), -1);
+    sl_csv_close(&csv);
     assert_int_equal(error.code, SL_ERR_NOTFOUND);
 }
