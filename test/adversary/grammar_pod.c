@@ -307,9 +307,11 @@ static void spoil_affinity(struct rng *rng, json_t *pod)
 
 static void spoil_selector(struct rng *rng, json_t *pod)
 {
-    (void)json_object_set_new(member(spec_of(pod), "nodeSelector", false),
-                              rng_chance(rng, 50) ? "kubernetes.io/hostname" : "zone",
-                              rng_chance(rng, 50) ? json_string("n1") : grammar_text(rng));
+    static const char *const keys[] = {"kubernetes.io/hostname", "zone", "nvidia.com/gpu.product"};
+    const char *key = rng_pick(rng, keys);
+    const char *value = key == keys[2] ? "Tesla-T4" : "n1"; /* a model that is guaranteed */
+    (void)json_object_set_new(member(spec_of(pod), "nodeSelector", false), key,
+                              rng_chance(rng, 50) ? json_string(value) : grammar_text(rng));
 }
 
 static void spoil_tolerations(struct rng *rng, json_t *pod)

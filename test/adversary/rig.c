@@ -71,6 +71,7 @@ static void write_tenants(struct rig *rig)
     static const char *const spaces[] = {"", "", "{namespace: \"team-*\", tenant: a}"};
     static const char *const units[] = {
         "", "", "guarantees: [{tenant: a, resource: nvidia.com/gpu, units: 2}], ",
+        "guarantees: [{tenant: a, resource: nvidia.com/gpu, model: Tesla-T4, units: 2}], ",
         "caps: [{tenant: a, resource: nvidia.com/gpu, units: 1}], "};
     struct rng *rng = &rig->rng;
     const char *share = rng_pick(rng, shares);

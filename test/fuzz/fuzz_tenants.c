@@ -20,11 +20,14 @@ static struct sl_tenants tenants = {
     .share = {{.tenant = "a", .weight = SL_TENANT_WEIGHT_ONE, .users = true},
               {.tenant = "b", .weight = SL_TENANT_WEIGHT_ONE, .max_waiting = 2}},
     .space = {{.namespace = "a*", .tenant = "a"}, {.namespace = "b", .tenant = "b"}},
+    .n_guarantees = 1,
+    .guarantee = {{.tenant = "a", .resource = GPU, .model = "m", .units = 1}},
 };
 
 static struct {
     struct sl_node node;
     struct sl_pool pool;
+    struct sl_label label;
     struct sl_device device[GPUS];
     struct sl_ask_item item;
     struct sl_pod pod[PODS];
@@ -38,7 +41,7 @@ static void check(bool holds)
     }
 }
 
-/* Two tenants, of whom one has two users; the first pods run. */
+/* Two tenants, of whom one has two users; the first pods run, and some select the node's model. */
 static void set_scene(void)
 {
     static const char *const namespaces[] = {"a", "b", "a-2"};
@@ -62,6 +65,14 @@ static void set_scene(void)
     for (int i = 0; i < GPUS; i++) {
         scene.device[i] = (struct sl_device){.index = (int16_t)i, .healthy = true};
     }
+    static const char *const model = "m";
+    static const struct sl_match selects = {
+        .key = SL_MODEL_LABEL, .op = SL_MATCH_IN, .value = &model, .n_values = 1};
+    static const struct sl_constraints constraints = {
+        .selector = &selects, .n_selector = 1, .digest = 7};
+    scene.label = (struct sl_label){.key = SL_MODEL_LABEL, .value = model};
+    scene.node.label = &scene.label;
+    scene.node.n_labels = 1;
     for (int i = 0; i < PODS; i++) {
         memcpy(scene.uid[i], "0000000000000000", sizeof(scene.uid[i]));
         scene.uid[i][15] = (char)('0' + i);
@@ -74,6 +85,7 @@ static void set_scene(void)
                                        .items = &scene.item,
                                        .n_items = 1,
                                        .refs = 1000000};
+        scene.pod[i].constraints = i % 4 == 0 ? &constraints : NULL;
         if (i < RUNNING) {
             scene.pod[i].node = "n";
             scene.pod[i].phase = SL_POD_RUNNING;
