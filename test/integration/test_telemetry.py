@@ -417,6 +417,27 @@ def test_energy_is_charged_to_pods_and_namespaces_that_hold_the_gpu():
         fake.stop()
 
 
+def test_units_that_tenants_use_are_told_of_those_whose_gpus_are_measured():
+    """a keeps its GPU busy for half of the time; nothing is told of the node of b."""
+    fake = Fake()
+    fake.answer = lambda: matrix(*both(0, 900, 50))
+    theirs = running("b")
+    theirs["metadata"]["namespace"] = "ours"
+    theirs["spec"]["nodeName"] = "t4-2"
+    daemon = Daemon("-", stdin=cluster_of(node_of(NODE), node_of("t4-2"), running("a"), theirs), config=CONFIG % (fake.url, "") + (
+        "queue: {enabled: true}\n"
+        "tenants: {namespaces: [{namespace: default, tenant: first}, {namespace: ours, tenant: second}]}\n"))
+    units = f'sliced_tenant_units{{tenant="%s",resource="{GPU}",kind="%s"}}'
+    try:
+        daemon.add(pod("comes", "2000Mi"))  # tenants are told of from the first pod on that the queue has had
+        eventually(lambda: units % ("first", "used") in daemon.get("/metrics").text)
+        assert daemon.metric(units % ("first", "used")) == 0.5 and daemon.metric(units % ("second", "held")) == 1
+        assert units % ("second", "used") not in daemon.get("/metrics").text
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
 def test_a_workload_that_suffers_from_neighbours_is_learned_and_told():
     """Ten samples a second. Alone or not, its pods keep the GPU busy for 11 %."""
     fake = Fake()
