@@ -26,7 +26,8 @@ struct sl_plan_account {
     size_t n_coming;
     size_t n_aside;      /* pods that lack something other than units */
     uint64_t aside_room; /* seq.room when they last came back */
-    bool fresh;          /* of tenants: pods that run are to be counted, also where none waits */
+    bool fresh;          /* of tenants: a record is loaded, and nothing was told since */
+    bool uncounted;      /* pods run of whose resources no tenant's share has been told */
 };
 
 struct sl_plan_order {

@@ -378,6 +378,7 @@ static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod)
         const struct sl_plan_lane *lane = sl_plan_lane_find(planner, pod->items[i].key);
         counts = counts || (lane != NULL && lane->account != NULL);
     }
+    planner->account.uncounted = planner->account.uncounted || !counts;
     if (!counts || pod->uid[0] == '\0' || sl_plan_find(planner, sl_str_of(pod->uid)) != NULL) {
         return;
     }
@@ -502,9 +503,10 @@ static bool play_all(struct sl_planner *planner)
 static void tenants_tell(struct sl_planner *planner)
 {
     struct sl_list *coming = &planner->account.coming;
-    if (planner->account.fresh && planner->ready) {
+    if ((planner->account.fresh || planner->account.uncounted) && planner->ready) {
         planner->account.fresh = false;
         sl_plan_each_resident(planner, account_for);
+        planner->account.uncounted = false;
     }
     while (coming->first != NULL) {
         tell_of(planner, SL_CONTAINER(coming->first, struct sl_plan_account_pod, coming));

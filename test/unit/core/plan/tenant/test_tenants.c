@@ -425,3 +425,19 @@ TEST_ON(struct tenant_rig *rig, a_record_cut_anywhere_or_spoilt_costs_turns_at_m
     }
     assert_string_equal(plan_rig_state(rig->plan, "b3"), "unknown");
 }
+
+static void count_held(void *context, const struct sl_tenant_row *row)
+{
+    *(int64_t *)context += row->held;
+}
+
+TEST_ON(struct tenant_rig *rig, what_others_started_counts_though_nobody_has_waited)
+{
+    int64_t held = 0;
+    assert_string_equal(started(rig), "");
+    plan_rig_run_on(rig->plan, "x1", "n1", 1, 1000);
+    plan_rig_run_on(rig->plan, "x2", "n1", 2, 1000);
+    assert_string_equal(started(rig), "");
+    sl_planner_tenants(rig->plan->planner, count_held, &held);
+    assert_int_equal(held, 3);
+}
