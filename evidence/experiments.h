@@ -14,5 +14,6 @@ extern const struct sl_reproduction sl_miso;
 extern const struct sl_reproduction sl_cbp_pp;
 extern const struct sl_reproduction sl_sharing;
 extern const struct sl_reproduction sl_tenants_philly;
+extern const struct sl_reproduction sl_widths;
 
 #endif

@@ -11,8 +11,9 @@
 enum { SEEDS_MAX = 1000000, THREADS_MAX = 256 };
 
 static const struct sl_reproduction *const table[] = {
-    &sl_short_tasks, &sl_orders, &sl_mig,    &sl_openb,   &sl_mig_acceptance,
-    &sl_repartition, &sl_miso,   &sl_cbp_pp, &sl_sharing, &sl_tenants_philly,
+    &sl_short_tasks,    &sl_orders,         &sl_mig,    &sl_openb,
+    &sl_mig_acceptance, &sl_repartition,    &sl_miso,   &sl_cbp_pp,
+    &sl_sharing,        &sl_tenants_philly, &sl_widths,
 };
 enum { EXPERIMENTS = sizeof(table) / sizeof(table[0]) };
 

@@ -198,6 +198,19 @@ def test_no_tenant_is_later_than_by_what_others_borrowed(tmp_path):
     assert {r["beyondR"] for r in rows if r["order"] == "tenants"} == {0}
 
 
+def test_no_order_waits_less_than_the_bound_that_knows_the_future(tmp_path):
+    """Two pods of a node each, which come together, and small ones: one node, or two."""
+    day = 86400
+    jobs = "0,10,1,a\n" + "".join(f"{at * day + i},{run},{gpus},a\n" for at in (6, 12) for i, (run, gpus) in
+                   enumerate([(200000, 16), (200000, 16)] + [(20000, 1)] * 40))
+    rows = rows_of("widths", "--data", philly(tmp_path, jobs))
+    games = {(r["span"], r["load"]) for r in rows}
+    assert len(games) == 6
+    for game in games:
+        waits = {r["order"]: r["longestWait"] for r in rows if (r["span"], r["load"]) == game}
+        assert 0 < waits.pop("no order waits less") <= min(waits.values()), (game, waits)
+
+
 def test_tenants_need_the_column(tmp_path):
     folder = philly(tmp_path, "")
     (folder / "philly" / "vc.csv").write_text("submit_s,duration_s,gpus\n1,2,3\n")
