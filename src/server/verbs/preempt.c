@@ -196,9 +196,10 @@ static int choose_runs(struct sl_request *request, const struct sl_pod *pod)
         }
         choice.node->n = 0;
         p->n_victims -= named.n;
-        if (queue->reclaim(queue->context, sl_str_of(pod->uid),
-                           request->snapshot->view[named.place]->node->name, choose_run,
-                           &choice) < 0) {
+        int64_t ends =
+            queue->reclaim(queue->context, sl_str_of(pod->uid),
+                           request->snapshot->view[named.place]->node->name, choose_run, &choice);
+        if (ends < 0 && !p->reclaims) { /* later: its turn has come, or it has gone: nobody ends */
             *choice.node = named;
             p->n_victims += named.n;
             return 0;

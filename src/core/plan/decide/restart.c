@@ -51,9 +51,10 @@ int sl_plan_restart(struct sl_planner *planner, const struct sl_plan_config *con
         pod->item = sl_plan_item_of(planner, pod->pod, pod->opened_us);
     }
     sl_plan_settle_all(planner);
+    bool preempts = planner->config.preemption ||
+                    (planner->tenancy != NULL && sl_tenancy_config(planner->tenancy)->reclaim);
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        bool goes_on = planner->config.preemption && lane->preemptor != NULL &&
-                       sl_plan_is_queued(lane->preemptor);
+        bool goes_on = preempts && lane->preemptor != NULL && sl_plan_is_queued(lane->preemptor);
         if (!goes_on) { /* nothing is kept for its preemptor any more */
             sl_plan_preempt_end(planner, lane);
         }

@@ -100,6 +100,13 @@ static int youngest_first(const void *a, const void *b)
     return (x->resident < y->resident) - (x->resident > y->resident);
 }
 
+/* Does it go by itself, and not later than a preemptor waits? */
+static bool is_going(const struct sl_planner *planner, const struct sl_pod *resident)
+{
+    return resident->deleting &&
+           sl_plan_gone(resident) <= sl_sat_add(planner->now_us, planner->config.hold_max_us);
+}
+
 static size_t list_runs(const struct sl_planner *planner, const struct sl_plan_pod *pod,
                         struct room *room, struct run *out, int64_t *ripe_us)
 {
@@ -110,7 +117,7 @@ static size_t list_runs(const struct sl_planner *planner, const struct sl_plan_p
         if (record != NULL) {
             out[n++] = (struct run){i, record};
         }
-        if (resident->deleting) {
+        if (is_going(planner, resident)) {
             leave(room, i); /* nobody need end for what it leaves */
         }
     }
@@ -180,7 +187,10 @@ int64_t sl_planner_reclaim(const struct sl_planner *planner, struct sl_str uid, 
     }
     int64_t ripe_us = INT64_MAX;
     const struct sl_plan_node *on = pod->class == NULL ? NULL : sl_plan_node_find(planner, node);
-    return on == NULL || on->view == NULL
-               ? 0
-               : (int64_t)sl_plan_reclaim(planner, pod, on->view, &ripe_us, visit, context);
+    const struct sl_view *view = on == NULL ? NULL : on->view;
+    if (on != NULL && on->stale) {
+        view = on->base; /* the one before may be gone */
+    }
+    return view == NULL ? 0
+                        : (int64_t)sl_plan_reclaim(planner, pod, view, &ripe_us, visit, context);
 }

@@ -309,8 +309,11 @@ static bool place_anew(struct sl_planner *planner, struct sl_plan_account_pod *r
     unturn(planner, record);
     record->due_us = due_of(record);
     if (pod != NULL && sl_plan_is_queued(pod) && pod->item.due_us != record->due_us) {
+        struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+        struct sl_plan_pod *preemptor = lane->preemptor;
         sl_plan_queue_remove(planner, pod);
         sl_plan_queue_add(planner, pod);
+        lane->preemptor = preemptor; /* also where it is the pod */
     }
     return told;
 }

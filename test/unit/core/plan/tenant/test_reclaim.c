@@ -85,6 +85,64 @@ TEST_ON(struct tenant_rig *rig, the_youngest_borrowed_run_ends_once_it_has_had_i
     assert_string_equal(who_ends(rig, "b3"), ""); /* b has its share, and a no more than its own */
 }
 
+TEST_ON(struct tenant_rig *rig, between_runs_the_cluster_counts_as_it_is)
+{
+    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
+        run(rig, at, "a", 1);
+    }
+    pass(rig, MIN_RUNTIME_S);
+    wait_with(rig, "b1", "b", 1, HIGH);
+    assert_string_equal(plan_rig_plan(rig->plan), "release b1\n");
+    plan_rig_end(rig->plan, "a4");
+    plan_rig_cluster(rig->plan);
+    plan_rig_cluster(rig->plan); /* the view of the last run is gone */
+    assert_string_equal(who_ends(rig, "b1"), "");
+}
+
+/* One that is deleted, and lets its grace last. */
+static void linger(struct tenant_rig *rig, const char *name, int64_t grace_s)
+{
+    struct plan_rig_pod *p = plan_rig_find(rig->plan, name);
+    struct sl_pod *pod = sl_pod_bound_to(p->bound, "n1", p->bound->assignment, SL_POD_RUNNING);
+    assert_non_null(pod);
+    pod->started_us = p->bound->started_us;
+    pod->deleting = true;
+    pod->gone_s = (uint32_t)(rig->plan->now_us / SECONDS(1) + grace_s);
+    sl_pod_unref(p->bound);
+    p->bound = pod;
+}
+
+TEST_ON(struct tenant_rig *rig, a_run_that_is_long_in_going_spares_no_other)
+{
+    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
+        run(rig, at, "a", 1);
+    }
+    pass(rig, MIN_RUNTIME_S);
+    linger(rig, "a4", 30);
+    wait_with(rig, "b1", "b", 1, HIGH);
+    assert_string_equal(plan_rig_plan(rig->plan), "");
+    assert_string_equal(who_ends(rig, "b1"), "");
+    linger(rig, "a4", 1000000);
+    assert_string_equal(plan_rig_plan(rig->plan), "release b1\n");
+    assert_string_equal(who_ends(rig, "b1"), "a3");
+}
+
+TEST_ON(struct tenant_rig *rig, a_reload_ends_no_reclaim)
+{
+    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
+        run(rig, at, "a", 1);
+    }
+    pass(rig, MIN_RUNTIME_S);
+    wait_with(rig, "b1", "b", 1, HIGH);
+    wait_with(rig, "b2", "b", 1, HIGH);
+    assert_string_equal(plan_rig_plan(rig->plan), "release b1\n");
+    tenant_rig_configure(rig);
+    assert_string_equal(plan_rig_plan(rig->plan), "");
+    rig->tenants.reclaim = false;
+    tenant_rig_configure(rig);
+    assert_string_equal(plan_rig_plan(rig->plan), "");
+}
+
 TEST_ON(struct tenant_rig *rig, nobody_ends_for_who_is_not_due_or_matters_no_more)
 {
     for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
