@@ -188,6 +188,9 @@ static int choose_runs(struct sl_request *request, const struct sl_pod *pod)
     const struct sl_queue_reader *queue = &request->app->queue;
     struct preempt *p = state_of(request);
     struct choice choice = {.request = request};
+    if (request->live->config.plan.preemption) {
+        return 0; /* and waits for no plan */
+    }
     for (choice.node = p->first; choice.node != NULL && queue->reclaim != NULL;
          choice.node = choice.node->next) {
         struct node_victims named = *choice.node;

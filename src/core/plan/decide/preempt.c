@@ -18,6 +18,14 @@ static bool may_preempt(const struct sl_planner *planner, const struct sl_plan_p
     return planner->config.preemption || sl_plan_reclaims(planner, pod);
 }
 
+/* Does it lack room, though there may be some where it may not run, as on other models? */
+static bool lacks_room(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    enum sl_hold_reason reason = sl_plan_reason(planner, pod);
+    return reason == SL_HOLD_NO_ROOM ||
+           (reason == SL_HOLD_CONSTRAINT && !planner->config.preemption);
+}
+
 static bool fits_without_lower(struct sl_plan_run *run, const struct sl_plan_node *node,
                                const struct sl_plan_pod *pod)
 {
@@ -90,9 +98,8 @@ void sl_plan_preempt(struct sl_plan_run *run, struct sl_plan_lane *lane)
     lane->ripe_us = 0;
     for (uint32_t i = 0; i < lane->n_queue && i < SL_PLAN_PREEMPT_MAX; i++) {
         struct sl_plan_pod *pod = lane->queue[i];
-        if (may_preempt(run->planner, pod) &&
-            sl_plan_reason(run->planner, pod) == SL_HOLD_NO_ROOM && may_search(run, pod) &&
-            could_preempt(run, pod)) {
+        if (may_preempt(run->planner, pod) && lacks_room(run->planner, pod) &&
+            may_search(run, pod) && could_preempt(run, pod)) {
             begin_preempting(run, lane, pod);
             return;
         }

@@ -49,13 +49,26 @@ static void give(const struct sl_plan_account_pod *record, int64_t sign)
     }
 }
 
-/* Does the tenant keep its share of each resource of the run, beside what it gives back already? */
+/* Is it of all models, for a pod that selects one? */
+static bool is_beside_model(const struct sl_plan_account_pod *record, unsigned at)
+{
+    bool beside = false;
+    for (unsigned i = at + 1; i < record->n && record->need[at].model[0] == '\0'; i++) {
+        const struct sl_plan_need *other = &record->need[i];
+        beside = beside || (other->item == record->need[at].item && other->virtual != NULL);
+    }
+    return beside;
+}
+
+/* Does the tenant keep its share of each resource of the run, beside what it gives back already?
+ * Where the run's pod selects a model that is guaranteed, of that model: it is lent by whom the
+ * model is guaranteed, whatever else its tenant has. */
 static bool is_borrowed(const struct sl_plan_account_pod *record)
 {
     bool borrowed = false;
     for (unsigned i = 0; i < record->n; i++) {
         const struct sl_plan_need *need = &record->need[i];
-        if (need->virtual == NULL) {
+        if (need->virtual == NULL || is_beside_model(record, i)) {
             continue;
         }
         const struct sl_plan_part *part = sl_plan_part_of(need->account, record->tenant);

@@ -391,7 +391,7 @@ static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod)
         if (ran == NULL) {
             return;
         }
-        ran->nominated_us = sl_plan_start(planner, pod);
+        ran->nominated_us = pod->started_us > 0 ? pod->started_us : planner->now_us;
         ran->lane = pod->items[0].key;
         ran->seen = true;
     }

@@ -241,3 +241,28 @@ TEST_ON(struct tenant_rig *rig, rows_tell_of_a_model_what_pods_select)
                         "a M1 0 of 4 + 0, 2 wait, 2 due; "
                         "b M1 3 of 0 + 3, 1 wait, 0 due; ");
 }
+
+static void count_run(void *context, const struct sl_pod *pod)
+{
+    (void)pod;
+    ++*(int *)context;
+}
+
+/* Also while b has no more than its share of all models, and others are idle. */
+TEST_ON(struct tenant_rig *rig, a_guarantee_of_a_model_is_reclaimed)
+{
+    int ends = 0;
+    rig->tenants.reclaim = true;
+    tenant_rig_configure(rig);
+    wait_for(rig, "M1", "b1 b2", 1000); /* b's share of all is two */
+    assert_string_equal(started(rig), "b1 b2");
+    wait_for(rig, "M1", "a1 a2", 1000);
+    assert_string_equal(started(rig), "a1 a2");
+    struct plan_rig_pod *p = tenant_rig_pod(rig, "a3", "a", GPU, 1, 1000, "M1");
+    p->pod.priority = 10;
+    plan_rig_put(rig->plan, p);
+    assert_string_equal(plan_rig_plan(rig->plan), "release a3\n");
+    assert_int_equal(due_of(rig, "a3"), 0);
+    (void)sl_planner_reclaim(rig->plan->planner, SL_STR("a3"), "n1", count_run, &ends);
+    assert_int_equal(ends, 1);
+}

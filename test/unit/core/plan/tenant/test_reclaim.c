@@ -127,6 +127,21 @@ TEST_ON(struct tenant_rig *rig, a_run_that_is_long_in_going_spares_no_other)
     assert_string_equal(who_ends(rig, "b1"), "a3");
 }
 
+/* As after a change of the leader, while images are pulled. */
+TEST_ON(struct tenant_rig *rig, who_has_not_begun_has_not_had_its_time)
+{
+    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
+        struct plan_rig_pod *p = tenant_rig_pod(rig, at, "a", GPU, 1, 100000, NULL);
+        p->pod.created_us -= SECONDS(10 * MIN_RUNTIME_S);
+        plan_rig_start(rig->plan, p, "n1", NULL);
+        p->bound->started_us = 0;
+    }
+    wait_with(rig, "b1", "b", 1, HIGH);
+    assert_string_equal(plan_rig_plan(rig->plan), "");
+    pass(rig, MIN_RUNTIME_S);
+    assert_string_equal(plan_rig_plan(rig->plan), "release b1\n");
+}
+
 TEST_ON(struct tenant_rig *rig, a_reload_ends_no_reclaim)
 {
     for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
