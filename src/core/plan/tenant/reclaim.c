@@ -22,7 +22,7 @@ struct room {
 bool sl_plan_reclaims(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
     return planner->tenancy != NULL && sl_tenancy_config(planner->tenancy)->reclaim &&
-           pod->item.due_us <= planner->now_us;
+           pod->account != NULL && pod->item.due_us <= planner->now_us;
 }
 
 static void leave(struct room *room, uint32_t resident)
@@ -49,26 +49,31 @@ static void give(const struct sl_plan_account_pod *record, int64_t sign)
     }
 }
 
-/* Is it of all models, for a pod that selects one? */
-static bool is_beside_model(const struct sl_plan_account_pod *record, unsigned at)
+/* Do both pods select a guaranteed model, the same? */
+static bool want_same_model(const struct sl_plan_account_pod *record,
+                            const struct sl_plan_account_pod *due)
 {
-    bool beside = false;
-    for (unsigned i = at + 1; i < record->n && record->need[at].model[0] == '\0'; i++) {
-        const struct sl_plan_need *other = &record->need[i];
-        beside = beside || (other->item == record->need[at].item && other->virtual != NULL);
+    bool same = false;
+    for (unsigned i = 0; i < record->n * due->n; i++) {
+        const struct sl_plan_need *one = &record->need[i / due->n];
+        const struct sl_plan_need *other = &due->need[i % due->n];
+        same = same || (one->model[0] != '\0' && one->virtual != NULL && other->virtual != NULL &&
+                        strcmp(one->model, other->model) == 0);
     }
-    return beside;
+    return same;
 }
 
 /* Does the tenant keep its share of each resource of the run, beside what it gives back already?
- * Where the run's pod selects a model that is guaranteed, of that model: it is lent by whom the
- * model is guaranteed, whatever else its tenant has. */
-static bool is_borrowed(const struct sl_plan_account_pod *record)
+ * For a pod that selects the model which the run's pod selects, of that model: it is lent by whom
+ * the model is guaranteed, whatever else the tenant has. */
+static bool is_borrowed(const struct sl_plan_account_pod *record,
+                        const struct sl_plan_account_pod *due)
 {
+    const bool of_model = want_same_model(record, due);
     bool borrowed = false;
     for (unsigned i = 0; i < record->n; i++) {
         const struct sl_plan_need *need = &record->need[i];
-        if (need->virtual == NULL || is_beside_model(record, i)) {
+        if (need->virtual == NULL || (of_model && need->model[0] == '\0')) {
             continue;
         }
         const struct sl_plan_part *part = sl_plan_part_of(need->account, record->tenant);
@@ -141,12 +146,13 @@ static size_t list_runs(const struct sl_planner *planner, const struct sl_plan_p
 }
 
 /* Keeps of the n runs those that have to end, as many as it returns. */
-static size_t choose_runs(struct room *room, struct run *run, size_t n)
+static size_t choose_runs(struct room *room, const struct sl_plan_account_pod *due, struct run *run,
+                          size_t n)
 {
     size_t ends = 0;
     bool done = fits(room);
     for (size_t i = 0; i < n && !done; i++) {
-        if (is_borrowed(run[i].record)) {
+        if (is_borrowed(run[i].record, due)) {
             give(run[i].record, 1);
             leave(room, run[i].resident);
             run[ends++] = run[i];
@@ -183,7 +189,7 @@ size_t sl_plan_reclaim(const struct sl_planner *planner, const struct sl_plan_po
         return 0;
     }
     sl_scratch_init(&room.scratch, view);
-    size_t n = choose_runs(&room, run, list_runs(planner, pod, &room, run, ripe_us));
+    size_t n = choose_runs(&room, pod->account, run, list_runs(planner, pod, &room, run, ripe_us));
     for (size_t i = 0; i < n && visit != NULL; i++) {
         visit(context, view->resident[run[i].resident].pod);
     }
@@ -197,6 +203,10 @@ int64_t sl_planner_reclaim(const struct sl_planner *planner, struct sl_str uid, 
     const struct sl_plan_pod *pod = sl_plan_find(planner, uid);
     if (pod == NULL || pod->nomination != NULL || planner->config.preemption) {
         return -1;
+    }
+    const struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    if (lane != NULL && lane->preemptor != NULL && lane->preemptor != pod) {
+        return 0; /* whoever ends for that one still counts as running */
     }
     int64_t ripe_us = INT64_MAX;
     const struct sl_plan_node *on = pod->class == NULL ? NULL : sl_plan_node_find(planner, node);
