@@ -152,14 +152,15 @@ static unsigned needs_of(const struct sl_planner *planner, const struct sl_pod *
 {
     const char *selected = sl_constraints_only(pod->constraints, SL_MODEL_LABEL);
     unsigned items = pod->n_items < SL_ASK_ITEMS_MAX ? pod->n_items : SL_ASK_ITEMS_MAX;
-    unsigned n = 0;
-    for (unsigned i = 0; i < (selected == NULL ? 1 : 2) * items; i++) {
-        const struct sl_ask_item *item = &pod->items[i % items];
-        const char *model =
-            i < items ? "" : sl_tenancy_model(planner->tenancy, item->resource, selected);
+    unsigned n = items;
+    for (unsigned i = 0; i < items; i++) {
+        need[i] = (struct sl_plan_need){.units = pod->items[i].count, .model = "", .item = i};
+    }
+    for (unsigned i = 0; i < items && selected != NULL; i++) {
+        const char *model = sl_tenancy_model(planner->tenancy, pod->items[i].resource, selected);
         if (model != NULL) {
-            need[n] =
-                (struct sl_plan_need){.units = item->count, .model = model, .item = i % items};
+            need[n] = need[i];
+            need[n].model = model;
             n++;
         }
     }
