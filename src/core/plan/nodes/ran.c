@@ -108,6 +108,9 @@ void sl_plan_ran_diff(struct sl_planner *planner, const struct sl_view *before,
             pod_went(planner, before->resident[i].pod);
         } else if (order > 0) {
             pod_came(planner, after->resident[j].pod);
+        } else if (planner->tenancy != NULL && after->resident[j].pod->deleting &&
+                   !before->resident[i].pod->deleting) {
+            planner->order->adopt(planner, after->resident[j].pod); /* anew: it begins to go */
         }
         i += order <= 0;
         j += order >= 0;

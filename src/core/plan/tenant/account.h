@@ -28,6 +28,7 @@ struct sl_plan_account_pod {
     bool comes;
     bool holds; /* units: nominated, or runs */
     bool is_long;
+    bool leaves; /* it is being deleted, and soon gone */
     unsigned n;
     struct sl_plan_need need[];
 };
@@ -36,7 +37,8 @@ struct sl_plan_account_pod {
 struct sl_plan_part {
     struct sl_share *share;
     int64_t held;      /* units, by pods that are nominated or run */
-    int64_t held_long; /* by those that run for longer than borrowMaxTimeout */
+    int64_t held_long; /* by those that run for longer than borrowMaxTimeout, */
+    int64_t leaving;   /* by those that are being deleted and soon gone */
     int64_t given;     /* back, while sl_plan_reclaim() chooses; else 0 */
 };
 

@@ -62,6 +62,7 @@ static void add_needs(void *context, struct sl_plan_account_pod *record)
             sum->owners += need->virtual != NULL;
             sum->part.held += record->holds ? need->units : 0;
             sum->part.held_long += record->holds && record->is_long ? need->units : 0;
+            sum->part.leaving += record->leaves ? need->units : 0;
         }
     }
 }
@@ -90,6 +91,7 @@ static void audit_account(struct audit *audit, const struct sl_plan_account_lane
         struct sum *sum = &audit->tenant[i];
         if (part != NULL) {
             SL_CHECK(part->held == sum->part.held && part->held_long == sum->part.held_long);
+            SL_CHECK(part->leaving == sum->part.leaving && part->given == 0);
             sl_share_visit(part->share, take_owner, sum);
         }
         SL_CHECK(sum->owners == 0);

@@ -77,7 +77,7 @@ static bool is_borrowed(const struct sl_plan_account_pod *record,
             continue;
         }
         const struct sl_plan_part *part = sl_plan_part_of(need->account, record->tenant);
-        int64_t kept = part->held - part->given - need->units;
+        int64_t kept = part->held - part->leaving - part->given - need->units;
         borrowed = sl_sat_mul(kept, SL_SHARE_ONE) >= sl_share_size(part->share);
         if (!borrowed) {
             return false;
@@ -118,11 +118,10 @@ static int youngest_first(const void *a, const void *b)
     return (x->resident < y->resident) - (x->resident > y->resident);
 }
 
-/* Does it go by itself, and not later than a preemptor waits? */
-static bool is_going(const struct sl_planner *planner, const struct sl_pod *resident)
+bool sl_plan_soon_gone(const struct sl_planner *planner, const struct sl_pod *pod)
 {
-    return resident->deleting &&
-           sl_plan_gone(resident) <= sl_sat_add(planner->now_us, planner->config.hold_max_us);
+    return pod->deleting &&
+           sl_plan_gone(pod) <= sl_sat_add(planner->now_us, planner->config.hold_max_us);
 }
 
 static size_t list_runs(const struct sl_planner *planner, const struct sl_plan_pod *pod,
@@ -135,7 +134,7 @@ static size_t list_runs(const struct sl_planner *planner, const struct sl_plan_p
         if (record != NULL) {
             out[n++] = (struct run){i, record};
         }
-        if (is_going(planner, resident)) {
+        if (sl_plan_soon_gone(planner, resident)) {
             leave(room, i); /* nobody need end for what it leaves */
         }
     }

@@ -263,6 +263,7 @@ static struct sl_plan_part *count_need(struct sl_planner *planner,
         account->needs++;
         part->held += record->holds ? need->units : 0;
         part->held_long += record->holds && record->is_long ? need->units : 0;
+        part->leaving += record->leaves ? need->units : 0;
     }
     return part;
 }
@@ -334,8 +335,22 @@ static void hold(const struct sl_planner *planner, struct sl_plan_account_pod *r
         if (part != NULL) {
             part->held += sign * need->units;
             part->held_long += record->is_long ? sign * need->units : 0;
+            part->leaving += record->leaves ? sign * need->units : 0;
         }
     }
+    record->leaves = record->leaves && holds;
+}
+
+/* A run that holds units is being deleted, and soon gone. */
+static void leave(struct sl_plan_account_pod *record)
+{
+    for (unsigned i = 0; i < record->n && !record->leaves; i++) {
+        struct sl_plan_part *part = sl_plan_part_of(record->need[i].account, record->tenant);
+        if (part != NULL) {
+            part->leaving += record->need[i].units;
+        }
+    }
+    record->leaves = true;
 }
 
 static void stop_coming(struct sl_planner *planner, struct sl_plan_account_pod *record)
@@ -405,6 +420,9 @@ static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod)
         ran->account->since_us = ran->nominated_us;
     }
     (void)tell_needs(planner, ran->account, pod, 0, ran->nominated_us);
+    if (sl_plan_soon_gone(planner, pod)) {
+        leave(ran->account);
+    }
 }
 
 /* Counts what runs of the pod's resources, though none may wait for them. */

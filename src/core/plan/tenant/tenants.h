@@ -25,6 +25,8 @@ int64_t sl_plan_own_start(const struct sl_planner *planner, const struct sl_plan
 
 /* ---- reclaim.c ---- */
 
+/* Does the pod go by itself, not later than a preemptor waits? */
+bool sl_plan_soon_gone(const struct sl_planner *planner, const struct sl_pod *pod);
 /* May the pod preempt though preemption is off: is it due, and reclaim on? */
 bool sl_plan_reclaims(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* Visits (visit may be NULL) the runs of the view that have to end for the pod to fit, and returns

@@ -203,3 +203,32 @@ TEST_ON(struct tenant_rig *rig, who_would_leave_no_room_that_is_needed_stays)
     assert_string_equal(plan_rig_plan(rig->plan), "release b1\n");
     assert_string_equal(who_ends(rig, "b1"), "a1");
 }
+
+TEST_ON(struct tenant_rig *rig, who_goes_anyway_is_not_kept)
+{
+    plan_rig_node(rig->plan, "n2", 4);
+    for (int i = 1; i <= 8; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "a%d", i);
+        struct plan_rig_pod *p = plan_rig_pod(rig->plan, name, GPU, 1, 100000);
+        p->pod.namespace = "a";
+        plan_rig_start(rig->plan, p, i <= 4 ? "n2" : "n1", NULL);
+    }
+    (void)plan_rig_plan(rig->plan);
+    pass(rig, MIN_RUNTIME_S);
+    for (int i = 1; i <= 4; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "a%d", i);
+        linger(rig, name, 300);
+        struct plan_rig_pod *p = plan_rig_find(rig->plan, name);
+        struct sl_pod *pod = sl_pod_bound_to(p->bound, "n2", NULL, SL_POD_RUNNING);
+        pod->started_us = p->bound->started_us;
+        pod->deleting = true;
+        pod->gone_s = p->bound->gone_s;
+        sl_pod_unref(p->bound);
+        p->bound = pod;
+    }
+    wait_with(rig, "b1", "b", 2, HIGH);
+    assert_string_equal(plan_rig_plan(rig->plan), "");
+    assert_string_equal(who_ends(rig, "b1"), "");
+}
