@@ -393,7 +393,7 @@ class Nominations:
 
     def _run(self):
         while not self.ending.wait(0.01):
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(Exception):  # it asks again: an end of the thread would see no more
                 self.last.update(nominations_of(self.daemon))
 
 
