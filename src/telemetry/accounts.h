@@ -26,7 +26,7 @@ struct sl_account *sl_accounts_open(struct sl_accounts *accounts, struct sl_str 
  * out of memory. */
 bool sl_accounts_charge(struct sl_accounts *accounts, struct sl_str name, int64_t sum);
 
-/* What it was charged with; -1: there is no account. */
+/* Returns the sum that it was charged with; -1: there is no account. */
 int64_t sl_accounts_read(const struct sl_accounts *accounts, struct sl_str name);
 
 /* Ends the round: while there are more than max accounts, those that were not charged in it are

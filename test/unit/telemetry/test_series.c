@@ -243,7 +243,7 @@ TEST_THAT(samples_of_a_time_to_come_say_by_how_much_the_clock_is_behind)
     rig_end();
 }
 
-/* What the pods of a namespace hold of GPUs, by activity; -1: nothing is measured. */
+/* GPUs that the pods of a namespace hold, by activity; -1: nothing is measured. */
 static int64_t milli_of(const char *namespace)
 {
     struct sl_usage_reader reader = sl_telemetry_reader(rig.telemetry);

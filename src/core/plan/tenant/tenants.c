@@ -145,8 +145,8 @@ static bool account_get(struct sl_planner *planner, struct sl_plan_lane *lane, c
 
 /* ---- records ---- */
 
-/* What a pod selects counts, and not the model on which it runs: a pod that could run elsewhere is
- * lent the model's units, and would else take from its own tenant's part of them. */
+/* A pod counts on the model that it selects, and not on that on which it runs: one that could run
+ * elsewhere is lent the model's units, and would else take from its own tenant's part of them. */
 static unsigned needs_of(const struct sl_planner *planner, const struct sl_pod *pod,
                          struct sl_plan_need need[NEEDS_MAX])
 {

@@ -59,7 +59,7 @@ struct scene {
     _Atomic unsigned wakes;
 };
 
-/* What stands behind key, up to the next quote. */
+/* Copies the text behind key, up to the next quote. */
 static inline void take_text(const char *body, const char *key, char *out, size_t size)
 {
     const char *at = strstr(body, key);

@@ -331,7 +331,7 @@ static inline const char *rig_nominate(struct queue_rig *rig, const char *name)
     return node;
 }
 
-/* What the metrics say, appended. usage NULL: nothing is measured. */
+/* Appends the metrics. usage NULL: nothing is measured. */
 static inline void rig_metrics(struct queue_rig *rig, const struct sl_usage_reader *usage,
                                struct sl_buf *out)
 {

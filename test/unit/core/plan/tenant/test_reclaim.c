@@ -32,6 +32,14 @@ static void run(struct tenant_rig *rig, const char *name, const char *namespace,
     (void)plan_rig_plan(rig->plan);
 }
 
+/* a has all four GPUs, two of which it borrows. */
+static void fill(struct tenant_rig *rig)
+{
+    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
+        run(rig, at, "a", 1);
+    }
+}
+
 static void wait_with(struct tenant_rig *rig, const char *name, const char *namespace, int64_t gpus,
                       int32_t priority)
 {
@@ -58,9 +66,7 @@ static const char *who_ends(struct tenant_rig *rig, const char *name)
 
 TEST_ON(struct tenant_rig *rig, the_youngest_borrowed_run_ends_once_it_has_had_its_time)
 {
-    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
-        run(rig, at, "a", 1);
-    }
+    fill(rig);
     wait_with(rig, "b1", "b", 1, HIGH);
     wait_with(rig, "b2", "b", 1, HIGH);
     wait_with(rig, "b3", "b", 1, HIGH);
@@ -87,9 +93,7 @@ TEST_ON(struct tenant_rig *rig, the_youngest_borrowed_run_ends_once_it_has_had_i
 
 TEST_ON(struct tenant_rig *rig, between_runs_the_cluster_counts_as_it_is)
 {
-    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
-        run(rig, at, "a", 1);
-    }
+    fill(rig);
     pass(rig, MIN_RUNTIME_S);
     wait_with(rig, "b1", "b", 1, HIGH);
     assert_string_equal(plan_rig_plan(rig->plan), "release b1\n");
@@ -103,7 +107,8 @@ TEST_ON(struct tenant_rig *rig, between_runs_the_cluster_counts_as_it_is)
 static void linger(struct tenant_rig *rig, const char *name, int64_t grace_s)
 {
     struct plan_rig_pod *p = plan_rig_find(rig->plan, name);
-    struct sl_pod *pod = sl_pod_bound_to(p->bound, "n1", p->bound->assignment, SL_POD_RUNNING);
+    struct sl_pod *pod =
+        sl_pod_bound_to(p->bound, p->bound->node, p->bound->assignment, SL_POD_RUNNING);
     assert_non_null(pod);
     pod->started_us = p->bound->started_us;
     pod->deleting = true;
@@ -114,9 +119,7 @@ static void linger(struct tenant_rig *rig, const char *name, int64_t grace_s)
 
 TEST_ON(struct tenant_rig *rig, a_run_that_is_long_in_going_spares_no_other)
 {
-    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
-        run(rig, at, "a", 1);
-    }
+    fill(rig);
     pass(rig, MIN_RUNTIME_S);
     linger(rig, "a4", 30);
     wait_with(rig, "b1", "b", 1, HIGH);
@@ -144,9 +147,7 @@ TEST_ON(struct tenant_rig *rig, who_has_not_begun_has_not_had_its_time)
 
 TEST_ON(struct tenant_rig *rig, a_reload_ends_no_reclaim)
 {
-    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
-        run(rig, at, "a", 1);
-    }
+    fill(rig);
     pass(rig, MIN_RUNTIME_S);
     wait_with(rig, "b1", "b", 1, HIGH);
     wait_with(rig, "b2", "b", 1, HIGH);
@@ -160,9 +161,7 @@ TEST_ON(struct tenant_rig *rig, a_reload_ends_no_reclaim)
 
 TEST_ON(struct tenant_rig *rig, nobody_ends_for_who_is_not_due_or_matters_no_more)
 {
-    for (const char *at = "a1\0a2\0a3\0a4\0"; *at != '\0'; at += 3) {
-        run(rig, at, "a", 1);
-    }
+    fill(rig);
     pass(rig, MIN_RUNTIME_S);
     wait_with(rig, "a5", "a", 1, HIGH);
     wait_with(rig, "b1", "b", 1, 0);
@@ -220,13 +219,6 @@ TEST_ON(struct tenant_rig *rig, who_goes_anyway_is_not_kept)
         char name[8];
         (void)snprintf(name, sizeof(name), "a%d", i);
         linger(rig, name, 300);
-        struct plan_rig_pod *p = plan_rig_find(rig->plan, name);
-        struct sl_pod *pod = sl_pod_bound_to(p->bound, "n2", NULL, SL_POD_RUNNING);
-        pod->started_us = p->bound->started_us;
-        pod->deleting = true;
-        pod->gone_s = p->bound->gone_s;
-        sl_pod_unref(p->bound);
-        p->bound = pod;
     }
     wait_with(rig, "b1", "b", 2, HIGH);
     assert_string_equal(plan_rig_plan(rig->plan), "");
