@@ -103,11 +103,25 @@ static inline uint64_t sl_plan_need_number(const struct sl_plan_account_pod *rec
     return record->number + need->item + (need->model[0] == '\0' ? 0 : SL_ASK_ITEMS_MAX);
 }
 
-/* ---- tenants.c ---- */
+/* ---- accounts.c ---- */
 
+/* Opens the accounts of a lane that has none. False: out of memory. */
+bool sl_plan_accounts_open(struct sl_planner *planner, struct sl_plan_lane *lane,
+                           const char *resource);
+/* Forgets them. */
+void sl_plan_accounts_close(struct sl_plan_lane *lane);
+/* Returns the tenant's part, which it makes if need be. NULL: out of memory. */
+struct sl_plan_part *sl_plan_part_get(struct sl_planner *planner,
+                                      struct sl_plan_account_lane *account,
+                                      const struct sl_tenant *tenant);
+/* Sizes all parts by the units that there are now. */
+void sl_plan_parts_size(const struct sl_planner *planner, struct sl_plan_account_lane *account);
 /* The units of the lane that are of the account's model. */
 int64_t sl_plan_account_capacity(const struct sl_planner *planner,
                                  const struct sl_plan_account_lane *account);
+
+/* ---- tenants.c ---- */
+
 /* Are the record's needs those of the pod, which may have changed? */
 bool sl_plan_needs_are(const struct sl_planner *planner, const struct sl_plan_account_pod *record,
                        const struct sl_pod *pod);

@@ -8,138 +8,16 @@
 
 enum { NEEDS_MAX = 2 * SL_ASK_ITEMS_MAX };
 
-/* ---- shares ---- */
-
-static void size_part(const struct sl_planner *planner, const struct sl_plan_account_lane *account,
-                      const struct sl_tenant *tenant)
-{
-    struct sl_plan_part *part = sl_plan_part_of(account, tenant);
-    int64_t size = sl_tenancy_part(planner->tenancy, tenant, account->resource, account->model,
-                                   account->capacity);
-    if (part != NULL && size != sl_share_size(part->share)) {
-        sl_share_resize(part->share, size);
-    }
-}
-
-int64_t sl_plan_account_capacity(const struct sl_planner *planner,
-                                 const struct sl_plan_account_lane *account)
-{
-    int64_t units = 0;
-    for (size_t i = 0; account->model[0] != '\0' && i < sl_plan_nodes(planner); i++) {
-        bool is = sl_node_is_of(sl_plan_node_at(planner, i)->node, account->model);
-        units += is ? account->lane->node_capacity[i] : 0;
-    }
-    return account->model[0] == '\0' ? account->lane->capacity : units;
-}
-
-static void size_parts(const struct sl_planner *planner, struct sl_plan_account_lane *account)
-{
-    const struct sl_plan_lane *lane = account->lane;
-    size_t tenants = sl_tenancy_count(planner->tenancy);
-    bool same = account->of == lane->capacity && account->tenants == tenants &&
-                (account->model[0] == '\0' || account->kinds == planner->seq.kinds);
-    if (lane->leaves == 0 || same) {
-        return;
-    }
-    account->of = lane->capacity;
-    account->capacity = sl_plan_account_capacity(planner, account);
-    account->kinds = planner->seq.kinds;
-    account->tenants = tenants;
-    for (size_t i = 0; i < tenants; i++) {
-        size_part(planner, account, sl_tenancy_at(planner->tenancy, i));
-    }
-}
-
-/* A pod that is late on a share still waits for room there: so it is at a third of what c allows.
- */
-static int32_t late_permille(const struct sl_planner *planner)
-{
-    return 1000 + (planner->config.promise.c_permille - 1000) / 3;
-}
-
-/* NULL: out of memory. */
-static struct sl_plan_part *part_get(struct sl_planner *planner,
-                                     struct sl_plan_account_lane *account,
-                                     const struct sl_tenant *tenant)
-{
-    struct sl_plan_part *part = sl_plan_part_of(account, tenant);
-    if (part != NULL) {
-        return part;
-    }
-    const struct sl_share_config config = {.order = planner->config.order,
-                                           .c_permille = late_permille(planner),
-                                           .users = tenant->share->users};
-    part = calloc(1, sizeof(*part));
-    if (part != NULL) {
-        part->share = sl_share_new(&config);
-    }
-    if (part == NULL || part->share == NULL) {
-        free(part);
-        return NULL;
-    }
-    account->part[tenant->index] = part;
-    account->n = tenant->index < account->n ? account->n : tenant->index + 1;
-    size_part(planner, account, tenant);
-    sl_plan_record_share(planner, account->resource, account->model, tenant->name, part->share);
-    return part;
-}
-
 static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod);
-
-/* False: out of memory. */
-static bool account_add(struct sl_planner *planner, struct sl_plan_lane *lane, const char *resource,
-                        const char *model)
-{
-    size_t size = strlen(resource) + 1;
-    struct sl_plan_account_lane **at = &lane->account;
-    while (*at != NULL) {
-        at = &(*at)->next;
-    }
-    struct sl_plan_account_lane *account = calloc(1, sizeof(*account) + size);
-    if (account == NULL) {
-        return false;
-    }
-    account->lane = lane;
-    account->model = model;
-    memcpy(account->resource, resource, size);
-    size_parts(planner, account);
-    *at = account;
-    return true;
-}
-
-static void forget(struct sl_plan_lane *lane)
-{
-    while (lane->account != NULL) {
-        struct sl_plan_account_lane *account = lane->account;
-        lane->account = account->next;
-        for (size_t i = 0; i < account->n; i++) {
-            if (account->part[i] != NULL) {
-                sl_share_free(account->part[i]->share);
-                free(account->part[i]);
-            }
-        }
-        free(account);
-    }
-}
 
 static bool account_get(struct sl_planner *planner, struct sl_plan_lane *lane, const char *resource)
 {
-    const struct sl_tenants *config = sl_tenancy_config(planner->tenancy);
-    if (lane->account != NULL) {
-        return true;
+    if (lane->account == NULL) {
+        if (!sl_plan_accounts_open(planner, lane, resource)) {
+            return false;
+        }
+        sl_plan_each_resident(planner, tenants_adopt);
     }
-    bool whole = account_add(planner, lane, resource, "");
-    for (unsigned i = 0; whole && i < config->n_guarantees; i++) {
-        const char *model =
-            sl_tenancy_model(planner->tenancy, resource, config->guarantee[i].model);
-        whole = model == NULL || sl_plan_account_of(lane, model) != NULL ||
-                account_add(planner, lane, resource, model);
-    }
-    if (!whole) {
-        forget(lane);
-        return false;
-    }
-    sl_plan_each_resident(planner, tenants_adopt);
     return true;
 }
 
@@ -257,7 +135,8 @@ static struct sl_plan_part *count_need(struct sl_planner *planner,
     const struct sl_plan_lane *lane =
         need->item < pod->n_items ? sl_plan_lane_find(planner, pod->items[need->item].key) : NULL;
     struct sl_plan_account_lane *account = sl_plan_account_of(lane, need->model);
-    struct sl_plan_part *part = account == NULL ? NULL : part_get(planner, account, record->tenant);
+    struct sl_plan_part *part =
+        account == NULL ? NULL : sl_plan_part_get(planner, account, record->tenant);
     if (part != NULL && need->account == NULL) {
         need->account = account;
         account->needs++;
@@ -495,7 +374,7 @@ static void tell_of(struct sl_planner *planner, struct sl_plan_account_pod *reco
         bool counts = !lane->nowhere && account_get(planner, lane, ask->ask.item[i].resource);
         struct sl_plan_account_lane *account = counts ? lane->account : NULL;
         for (; account != NULL; account = account->next) {
-            size_parts(planner, account);
+            sl_plan_parts_size(planner, account);
         }
     }
     (void)tell_needs(planner, record, pod->pod, pod->ready_us, INT64_MAX);
@@ -512,7 +391,8 @@ static bool play_all(struct sl_planner *planner)
                 play(planner, account->part[i]);
             }
         }
-        size_parts(planner, account); /* what has been up to now was on the shares as they were */
+        sl_plan_parts_size(planner,
+                           account); /* what has been up to now was on the shares as they were */
     }
     struct sl_link *turned = planner->account.turned.first;
     for (; turned != NULL; turned = planner->account.turned.first) {
@@ -576,7 +456,7 @@ static bool tenants_forget(struct sl_plan_lane *lane, bool crowded)
     if (needed) {
         return false;
     }
-    forget(lane);
+    sl_plan_accounts_close(lane);
     return true;
 }
 
@@ -606,7 +486,7 @@ static void tenants_end(struct sl_planner *planner)
 {
     sl_plan_accounts_free(planner);
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        forget(lane);
+        sl_plan_accounts_close(lane);
     }
     for (size_t i = 0; i < sl_tenancy_count(planner->tenancy); i++) {
         sl_tenancy_at(planner->tenancy, i)->running = 0;
