@@ -12,13 +12,14 @@ static void tenants_adopt(struct sl_planner *planner, const struct sl_pod *pod);
 
 static bool account_get(struct sl_planner *planner, struct sl_plan_lane *lane, const char *resource)
 {
-    if (lane->account == NULL) {
-        if (!sl_plan_accounts_open(planner, lane, resource)) {
-            return false;
-        }
+    if (lane->account != NULL) {
+        return true;
+    }
+    bool opened = sl_plan_accounts_open(planner, lane, resource);
+    if (opened) {
         sl_plan_each_resident(planner, tenants_adopt);
     }
-    return true;
+    return opened;
 }
 
 /* ---- records ---- */
@@ -391,8 +392,8 @@ static bool play_all(struct sl_planner *planner)
                 play(planner, account->part[i]);
             }
         }
-        sl_plan_parts_size(planner,
-                           account); /* what has been up to now was on the shares as they were */
+        /* Only now: what has been up to now was on the shares as they were. */
+        sl_plan_parts_size(planner, account);
     }
     struct sl_link *turned = planner->account.turned.first;
     for (; turned != NULL; turned = planner->account.turned.first) {
