@@ -11,7 +11,9 @@ static void move_pod(struct sl_planner *planner, struct sl_plan_pod *pod, int64_
     if (moves) {
         sl_plan_queue_remove(planner, pod);
     }
+    const bool came_ready = pod->ready_us == pod->pod->created_us;
     sl_times_move(pod, by_us);
+    pod->ready_us = came_ready ? pod->pod->created_us : pod->ready_us;
     int64_t due_us = pod->item.due_us;
     pod->item = sl_plan_item_of(planner, pod->pod, pod->opened_us);
     pod->item.due_us = due_us == INT64_MAX ? due_us : sl_sat_add(due_us, by_us);
