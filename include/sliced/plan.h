@@ -23,7 +23,10 @@
  *
  * The order bounded asks the shortest pod first, and puts off a start that would make another pod
  * late (SL_HOLD_PROMISE): then the pod that is due goes, or gets the reserved start if it does not
- * fit. The first pod that cannot start gets a reserved start only if room is all that it lacks. */
+ * fit. The first pod that cannot start gets a reserved start only if room is all that it lacks.
+ * Where pods of several widths make it matter on which nodes units are free, the first 64 pods in
+ * line each have a reserved start in the promise besides. One whose time has come goes before the
+ * planner's; one that cannot start then is taken out of the promise until a node has more room. */
 #ifndef SLICED_PLAN_H
 #define SLICED_PLAN_H
 
@@ -335,5 +338,8 @@ struct sl_plan_stats {
     int64_t oldest_us; /* submission of the oldest pod that is not refused; 0: none */
 };
 void sl_planner_stats(const struct sl_planner *planner, struct sl_plan_stats *out);
+/* Returns the longest wait W of a priority in the virtual FIFO of any resource (sliced/promise.h);
+ * 0: none, or the order promises nothing. */
+int64_t sl_planner_fifo_wait(const struct sl_planner *planner, int32_t priority);
 
 #endif

@@ -208,20 +208,23 @@ static bool name_is_before(const void *item, const void *key)
     return name->key < *wanted;
 }
 
-/* Prefers the tightest bin that has room, else the one with the most free units. */
-static bool suits_better(int64_t units, int64_t than, int64_t width)
+bool sl_bins_suits(int64_t free, int64_t than, int64_t width)
 {
-    return units >= width ? than < width || units < than : than < width && units > than;
+    return free >= width ? than < width || free < than : than < width && free > than;
+}
+
+size_t sl_bins_find(const struct sl_bins *bins, uint64_t key)
+{
+    return sl_lower_bound(bins->named, bins->n, sizeof(*bins->named), &key, name_is_before);
 }
 
 uint32_t sl_bins_of_node(const struct sl_bins *bins, uint64_t key, int64_t width)
 {
     uint32_t best = SL_BIN_NONE;
-    for (size_t i =
-             sl_lower_bound(bins->named, bins->n, sizeof(*bins->named), &key, name_is_before);
-         i < bins->n && bins->named[i].key == key; i++) {
+    for (size_t i = sl_bins_find(bins, key); i < bins->n && bins->named[i].key == key; i++) {
         const uint32_t bin = bins->named[i].bin;
-        if (best == SL_BIN_NONE || suits_better(bins->bin[bin].free, bins->bin[best].free, width)) {
+        if (best == SL_BIN_NONE ||
+            sl_bins_suits(bins->bin[bin].free, bins->bin[best].free, width)) {
             best = bin;
         }
     }

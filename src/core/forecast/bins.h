@@ -17,6 +17,7 @@ struct sl_bin {
     int64_t free; /* below 0 when running pods hold more than there is */
     int64_t gain; /* of a search: units freed in it, if mark is the search's */
     uint64_t mark;
+    uint8_t site; /* see struct sl_promise_node */
 };
 
 struct sl_bin_name {
@@ -60,6 +61,12 @@ void sl_bins_set_mix(struct sl_bins *bins, const uint32_t *pods);
 uint32_t sl_bins_choose(const struct sl_bins *bins, int64_t width, uint32_t but);
 /* Returns an upper bound on the free units of bins except `but`; loose when levels are wide. */
 int64_t sl_bins_most_free(const struct sl_bins *bins, uint32_t but);
+/* Does a bin with so many free units suit a pod better than another? The tightest with room does,
+ * else the one with the most. */
+bool sl_bins_suits(int64_t free, int64_t than, int64_t width);
+/* Returns where the node's bins begin among the named ones; bins->n or a bin of another key: there
+ * is none. */
+size_t sl_bins_find(const struct sl_bins *bins, uint64_t key);
 /* Returns the node's bin that suits the width best; for an unknown node as sl_bins_choose(). */
 uint32_t sl_bins_of_node(const struct sl_bins *bins, uint64_t key, int64_t width);
 

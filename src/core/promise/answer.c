@@ -1,6 +1,7 @@
 /* Tells which pods may go, and what is promised to them. */
 #include "core/promise/allowance.h"
 #include "core/promise/lane.h"
+#include "core/promise/reserved.h"
 
 bool sl_promise_due(const struct sl_promise *promise, uint64_t *id)
 {
@@ -27,12 +28,12 @@ static bool starts_now(const struct sl_promise *promise, const struct sl_promise
 static bool is_admitted(struct sl_promise *promise, uint64_t id, uint64_t node, int64_t now_us)
 {
     sl_promise_set_now(promise, now_us);
-    const struct sl_promise_member *member = sl_promise_find_as(promise, id, false, NULL);
+    struct sl_promise_member *member = sl_promise_find_as(promise, id, false, NULL);
     if (member == NULL || !sl_promise_fits_lane(promise, member->pod.width)) {
         return false;
     }
     if (promise->mixed.active) {
-        return member == sl_promise_first(promise) || sl_mixed_admits(promise, member, node);
+        return sl_reserved_admits(promise, member, node);
     }
     sl_fifo_refresh(promise);
     sl_promise_rank_refresh(promise);
@@ -45,9 +46,22 @@ bool sl_promise_admits(struct sl_promise *promise, uint64_t id, int64_t now_us)
     return is_admitted(promise, id, 0, now_us);
 }
 
-bool sl_promise_delays(struct sl_promise *promise, uint64_t id, uint64_t node, int64_t now_us)
+bool sl_promise_admits_on(struct sl_promise *promise, uint64_t id, uint64_t node, int64_t now_us)
 {
-    return !is_admitted(promise, id, node, now_us) && promise->mixed.sure;
+    return is_admitted(promise, id, node, now_us);
+}
+
+size_t sl_promise_steps(const struct sl_promise *promise)
+{
+    return promise->mixed.steps;
+}
+
+bool sl_promise_is_due(struct sl_promise *promise, uint64_t id, int64_t now_us)
+{
+    sl_promise_set_now(promise, now_us);
+    const struct sl_promise_member *member = sl_promise_find_as(promise, id, false, NULL);
+    return member != NULL && (promise->mixed.active ? sl_reserved_is_due(promise, member)
+                                                    : member == sl_promise_first(promise));
 }
 
 bool sl_promise_spares(struct sl_promise *promise, const struct sl_promise_idle *idle, size_t n,
@@ -58,7 +72,7 @@ bool sl_promise_spares(struct sl_promise *promise, const struct sl_promise_idle 
         return true;
     }
     if (promise->mixed.active) {
-        return sl_mixed_spares(promise, idle, n);
+        return sl_reserved_spares(promise, idle, n);
     }
     sl_fifo_refresh(promise);
     sl_promise_rank_refresh(promise);
@@ -68,35 +82,6 @@ bool sl_promise_spares(struct sl_promise *promise, const struct sl_promise_idle 
 bool sl_promise_is_mixed(const struct sl_promise *promise)
 {
     return promise->mixed.active;
-}
-
-size_t sl_promise_urgent(const struct sl_promise *promise, uint64_t refused, uint64_t *ids,
-                         size_t max)
-{
-    const struct sl_mixed *mixed = &promise->mixed;
-    const struct sl_promise_member *last =
-        sl_map_get(&promise->pods, (const char *)&refused, sizeof(refused));
-    size_t n = 0;
-    size_t urgent = 0; /* ids up to the last urgent one */
-    for (unsigned r = 0; last != NULL && r < promise->n_ranks; r++) {
-        const struct sl_promise_rank *rank = &promise->rank[promise->order[r]];
-        for (size_t i = rank->first; i < rank->used && n < max; i++) {
-            const struct sl_promise_member *w = rank->slot[i];
-            if (w == last) {
-                return urgent;
-            }
-            const bool higher = w != NULL && w->pod.priority > last->pod.priority;
-            if (w == NULL || w->layout != mixed->layout) {
-                continue;
-            }
-            const bool spares = !higher && w->spare_us >= mixed->asked_us;
-            if (!spares || w->laid_us <= promise->now_us) {
-                ids[n++] = w->pod.id;
-                urgent = spares ? urgent : n;
-            }
-        }
-    }
-    return urgent;
 }
 
 static void refresh_longest(struct sl_promise *promise)

@@ -15,11 +15,11 @@ struct sl_promise_member {
     int64_t base_us; /* its start in the layout in which no pod overtakes */
     /* mixed.c */
     uint64_t serial;
-    uint64_t node;     /* key of the node that it runs on; 0: unknown */
-    uint64_t layout;   /* number of the last layout that it was in */
-    int64_t laid_us;   /* its start there */
-    int64_t spare_us;  /* by how much it may start later than that */
-    int64_t before_us; /* the least spare_us of the pods before it */
+    uint64_t node;       /* key of the node that it runs on; 0: unknown */
+    uint32_t bin;        /* where it runs, or its reserved start is; SL_BIN_NONE: unknown */
+    uint64_t layout;     /* waiting: number of the layout that its reserved start is in */
+    int64_t reserved_us; /* that start */
+    uint64_t sites;      /* that admit it, as of the last layout */
 };
 
 #endif

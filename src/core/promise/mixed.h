@@ -4,16 +4,20 @@
 #define SLICED_CORE_PROMISE_MIXED_H
 
 #include "core/forecast/backfill.h"
+#include "core/forecast/calendar.h"
 #include "core/promise/rank.h"
 #include "sliced/promise.h"
 
-enum { SL_MIXED_REFUSALS = 8, SL_MIXED_STARTED = 1024 };
+enum {
+    SL_MIXED_STARTED = 1024,
+    SL_MIXED_RESERVED = 64, /* waiting pods, the first in line, with a reserved start */
+};
 
-/* A refusal of a pod on a node (0: any). It refuses pods at least as long and wide too. */
-struct sl_mixed_refusal {
-    int64_t run_us;
-    int64_t width;
-    uint64_t node;
+/* A reserved start that gives way to another start. */
+struct sl_mixed_moved {
+    uint32_t line; /* the pod's place among the first */
+    uint32_t bin;  /* its reserved start before */
+    int64_t at_us;
 };
 
 /* Zeroed: the lane is not mixed yet. */
@@ -30,27 +34,26 @@ struct sl_mixed {
     size_t credit;   /* steps that looking ahead may take */
     uint64_t looked; /* the lane's state for which the ranks' longest_us hold */
     uint64_t looks;  /* how often the virtual FIFO was played ahead */
-    /* The last layout. */
-    uint64_t layout;                   /* its number */
-    uint64_t state;                    /* the lane's state then */
-    int64_t wait_us[SL_PROMISE_RANKS]; /* the allowances then */
+    bool divided;    /* pods of that width fill every node */
+    bool active;     /* the lane is mixed */
+    /* Reserved starts. */
+    uint64_t (*sites)(void *context, uint64_t id); /* NULL: all sites admit every pod */
+    void *sites_context;
+    size_t steps;                /* of judging, up to now */
+    struct sl_calendar calendar; /* what runs, and the reserved starts of the first in line */
+    uint64_t layout;             /* its number; 0: there is none */
+    uint64_t state;              /* the lane's state for which it holds */
+    struct sl_promise_member *first[SL_MIXED_RESERVED]; /* in line */
+    size_t n_first;
+    bool grown;                         /* since the layout some pods may start earlier */
+    struct sl_promise_member *unplaced; /* and not placed yet; NULL: none */
+    uint64_t allowed;                   /* the lane's state for which the allowances hold */
+    int64_t wait_us[SL_PROMISE_RANKS];  /* the allowances */
     int64_t lag_us;
-    int64_t last_laid_us; /* the start of one more pod, as wide as any, in the layout */
-    int64_t last_fifo_us; /* and in the virtual FIFO */
-    int64_t last_us;      /* by how much that pod may start later than laid out */
-    int64_t least_us;     /* the least of that over all pods */
-    sl_work put_in;       /* work of pods that have since started ahead of their laid start */
-    int64_t asked_us;     /* the time that pods ahead had to spare for the last refused pod */
-    /* A trial. */
-    const struct sl_promise_member *tried;
-    bool kept;
-    bool sure;    /* the last answer was played ahead, not given for lack of steps */
-    bool divided; /* pods of that width fill every node */
-    bool active;  /* the lane is mixed */
-    /* The last answer. */
-    uint64_t answered_state;
-    struct sl_mixed_refusal answered[SL_MIXED_REFUSALS]; /* refusals in that state */
-    size_t n_answered;
+    int64_t clear_us;     /* from when on a pod as wide as any could run for ever */
+    int64_t last_fifo_us; /* the same in the virtual FIFO */
+    struct sl_mixed_moved moved[SL_MIXED_RESERVED]; /* by line */
+    size_t n_moved;
 };
 
 /* Notes a pod's width, and makes the lane mixed if that requires it. -1 when out of memory. */
@@ -63,13 +66,8 @@ int sl_mixed_reserve(struct sl_promise *promise);
 void sl_mixed_pass(struct sl_promise *promise, int64_t width);
 /* Tells of a pod which arrives, or turns up running (adopted). The caller has reserved room. */
 void sl_mixed_arrive(struct sl_promise *promise, struct sl_promise_member *member, bool adopted);
-void sl_mixed_started(struct sl_promise *promise, const struct sl_promise_member *member);
 void sl_mixed_over(struct sl_promise *promise, const struct sl_promise_member *member,
                    int64_t run_us, bool withdrawn);
-bool sl_mixed_admits(struct sl_promise *promise, const struct sl_promise_member *member,
-                     uint64_t node);
-/* As sl_promise_spares. */
-bool sl_mixed_spares(struct sl_promise *promise, const struct sl_promise_idle *idle, size_t n);
 void sl_mixed_look_ahead(struct sl_promise *promise); /* brings W up to date */
 void sl_mixed_free(struct sl_mixed *mixed);
 

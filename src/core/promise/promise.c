@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/promise/lane.h"
+#include "core/promise/reserved.h"
 #include "sliced/ask.h"
 #include "util/data/sat.h"
 #include "util/data/vec.h"
@@ -89,6 +90,13 @@ int sl_promise_set_nodes(struct sl_promise *promise, const struct sl_promise_nod
     return 0;
 }
 
+void sl_promise_ask_sites(struct sl_promise *promise, uint64_t (*sites)(void *context, uint64_t id),
+                          void *context)
+{
+    promise->mixed.sites = sites;
+    promise->mixed.sites_context = context;
+}
+
 void sl_promise_keep_sets(struct sl_promise *promise, bool keep)
 {
     promise->mixed.keeps_sets = keep;
@@ -131,6 +139,7 @@ static struct sl_promise_member *new_member(struct sl_promise *promise,
         return NULL;
     }
     member->pod = *pod;
+    member->bin = SL_BIN_NONE;
     member->pod.width = within(pod->width, 1, SL_UNITS_MAX);
     member->pod.submit_us = within(pod->submit_us, -TIME_MAX_US, TIME_MAX_US);
     if (member->pod.timeout_us <= 0) {
@@ -289,7 +298,7 @@ int sl_promise_start(struct sl_promise *promise, uint64_t id, int64_t now_us, st
     if (member == NULL) {
         return -1;
     }
-    sl_mixed_started(promise, member);
+    sl_reserved_starts(promise, member);
     sl_promise_rank_remove(promise, member);
     promise->n_waiting--;
     run_member(promise, member, promise->now_us);
@@ -303,6 +312,7 @@ void sl_promise_place(struct sl_promise *promise, uint64_t id, uint64_t node)
     struct sl_promise_member *member = sl_promise_find_as(promise, id, true, NULL);
     if (member != NULL) {
         member->node = node;
+        sl_reserved_placed(promise, member);
     }
 }
 

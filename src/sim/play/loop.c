@@ -658,6 +658,7 @@ int sl_sim_run(const struct sl_sim_input *input, struct sl_sim_run *run, struct 
     sim->err = err;
     int rc = sim_prepare(sim) < 0 || sim_play(sim) < 0 ? -1 : note_never(sim);
     run->cuts = sim->cuts.begun;
+    run->fifo_wait_us = rc == 0 ? sl_planner_fifo_wait(sim->planner, 0) : 0;
     if (input->live != NULL) {
         run->busy = sim->busy_then;
         run->fragmented = sim->fragmented_then;

@@ -62,6 +62,7 @@ struct sl_sim_run {
     double fragmented;   /* GPU share that was idle and of no use for the usual job */
     uint64_t backfills;
     uint64_t cuts;          /* cut plans carried out */
+    int64_t fifo_wait_us;   /* bounded: W of priority 0 in the end, see sl_planner_fifo_wait() */
     const char *never_text; /* the sentence for the first job that did not start; NULL: none */
     struct sl_arena places;
 };

@@ -8,6 +8,7 @@
 enum {
     NODE_PARTS_MAX = 64, /* devices of a node told apart */
     IDLE_MAX = 64,       /* drained nodes that a promise can bear */
+    STEPS_A_LOOK = 8,    /* of a promise cost as much as a look at a node */
 };
 
 /* ---- records ---- */
@@ -118,12 +119,30 @@ static void bounded_adopt(struct sl_planner *planner, const struct sl_pod *pod)
     ran->account = record;
 }
 
+static struct sl_plan_pod *pod_of(const struct sl_planner *planner, uint64_t id)
+{
+    const struct sl_plan_account_pod *record =
+        sl_map_get(&planner->account.ids, (const char *)&id, sizeof(id));
+    return record == NULL ? NULL : record->pod;
+}
+
+/* Which sites admit the pod; all while the promise knows nodes as they were. */
+static uint64_t sites_of(void *context, uint64_t id)
+{
+    struct sl_planner *planner = context;
+    const struct sl_plan_pod *pod = pod_of(planner, id);
+    const bool known = pod != NULL && pod->class != NULL &&
+                       sl_plan_lane_of(pod)->account->kinds == planner->seq.kinds;
+    return known ? sl_plan_sites_of(planner, pod->class) : UINT64_MAX;
+}
+
 /* Splits the node's units into parts that one pod can have together: all of them, a device's, or
  * one where a container gets one.
  * Appends the parts to the n in out (may be NULL, to count); returns how many there are then. */
-static size_t split_node(const struct sl_plan_lane *lane, const struct sl_plan_node *node,
-                         struct sl_promise_node *out, size_t n)
+static size_t split_node(struct sl_planner *planner, const struct sl_plan_lane *lane,
+                         const struct sl_plan_node *node, struct sl_promise_node *out, size_t n)
 {
+    const uint8_t site = sl_plan_site_of(planner, node);
     int pool = sl_view_pool(node->base, lane->key); /* its own view may be out of date here */
     int64_t left = lane->node_capacity[node->index];
     int64_t most = pool < 0 ? 0 : node->base->room[pool].most;
@@ -131,19 +150,19 @@ static size_t split_node(const struct sl_plan_lane *lane, const struct sl_plan_n
     int64_t part = most > 0 && left / most <= NODE_PARTS_MAX ? most : left;
     for (; left > 0; left -= part, n++) {
         if (out != NULL) {
-            out[n] = (struct sl_promise_node){.key = key_of(node->node->name),
-                                              .units = part < left ? part : left};
+            out[n] = (struct sl_promise_node){
+                .key = key_of(node->node->name), .units = part < left ? part : left, .site = site};
         }
     }
     return n;
 }
 
-static size_t split_nodes(const struct sl_planner *planner, const struct sl_plan_lane *lane,
+static size_t split_nodes(struct sl_planner *planner, const struct sl_plan_lane *lane,
                           struct sl_promise_node *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < sl_plan_nodes(planner); i++) {
-        n = split_node(lane, sl_plan_node_at(planner, i), out, n);
+        n = split_node(planner, lane, sl_plan_node_at(planner, i), out, n);
     }
     return n;
 }
@@ -205,6 +224,7 @@ static struct sl_promise *promise_get(struct sl_planner *planner, struct sl_plan
         free(account);
         return NULL;
     }
+    sl_promise_ask_sites(account->promise, sites_of, planner);
     lane->account = account;
     bounded_capacity(planner);
     sl_plan_each_resident(planner, bounded_adopt);
@@ -407,35 +427,46 @@ static bool promise_admits(const struct sl_planner *planner, const struct sl_pla
                              planner->now_us);
 }
 
-bool sl_plan_bounded_yields(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+/* Has the pod a promise in a mixed lane? */
+static bool is_in_mixed(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    return is_bounded(planner) && is_mixed(sl_plan_lane_of(pod)) && !promise_admits(planner, pod);
+    return is_bounded(planner) && stands(pod, WAITING) && is_mixed(sl_plan_lane_of(pod));
 }
 
-enum sl_plan_admission sl_plan_bounded_admit(const struct sl_planner *planner,
-                                             const struct sl_plan_pod *pod,
-                                             const struct sl_plan_node *node)
+bool sl_plan_bounded_admits(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    const struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    if (!is_bounded(planner) || !is_mixed(lane)) {
-        return promise_admits(planner, pod) ? SL_PLAN_ADMITTED : SL_PLAN_REFUSED;
+    return is_in_mixed(planner, pod) || promise_admits(planner, pod);
+}
+
+bool sl_plan_bounded_admits_on(struct sl_plan_run *run, const struct sl_plan_pod *pod,
+                               const struct sl_plan_node *node)
+{
+    const struct sl_planner *planner = run->planner;
+    if (!is_in_mixed(planner, pod)) {
+        return true;
     }
-    bool delays =
-        stands(pod, WAITING) && sl_promise_delays(lane->account->promise, pod->account->id,
-                                                  key_of(node->node->name), planner->now_us);
-    return delays ? SL_PLAN_REFUSED_HERE : SL_PLAN_ADMITTED;
+    struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    struct sl_promise *promise = sl_plan_bounded_promise(lane);
+    const size_t before = sl_promise_steps(promise);
+    const bool admits =
+        sl_promise_admits_on(promise, pod->account->id, key_of(node->node->name), planner->now_us);
+    const size_t looks = (sl_promise_steps(promise) - before) / STEPS_A_LOOK;
+    sl_plan_spend(run, looks);
+    lane->run.judged += admits ? 0 : looks + 1;
+    return admits;
+}
+
+bool sl_plan_bounded_is_due(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    return is_in_mixed(planner, pod) &&
+           sl_promise_is_due(sl_plan_bounded_promise(sl_plan_lane_of(pod)), pod->account->id,
+                             planner->now_us);
 }
 
 bool sl_plan_bounded_may_reserve(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    return !is_bounded(planner) || is_mixed(sl_plan_lane_of(pod)) || promise_admits(planner, pod);
-}
-
-static struct sl_plan_pod *pod_of(const struct sl_planner *planner, uint64_t id)
-{
-    const struct sl_plan_account_pod *record =
-        sl_map_get(&planner->account.ids, (const char *)&id, sizeof(id));
-    return record == NULL ? NULL : record->pod;
+    return is_in_mixed(planner, pod) ? pod->reason != SL_HOLD_PROMISE
+                                     : promise_admits(planner, pod);
 }
 
 struct sl_plan_pod *sl_plan_bounded_due(const struct sl_planner *planner,
@@ -474,28 +505,26 @@ static int64_t bounded_wake(const struct sl_plan_lane *lane)
     return asks ? sl_sat_add(sl_promise_due_us(lane->account->promise), 1) : INT64_MAX;
 }
 
-size_t sl_plan_bounded_urgent(const struct sl_planner *planner, const struct sl_plan_pod *pod,
-                              struct sl_plan_pod **out)
-{
-    uint64_t ids[SL_PLAN_URGENT_MAX];
-    size_t n = stands(pod, WAITING)
-                   ? sl_promise_urgent(sl_plan_bounded_promise(sl_plan_lane_of(pod)),
-                                       pod->account->id, ids, SL_PLAN_URGENT_MAX)
-                   : 0;
-    size_t known = 0;
-    for (size_t i = 0; i < n; i++) {
-        out[known] = pod_of(planner, ids[i]);
-        known += out[known] != NULL && sl_plan_is_queued(out[known]);
-    }
-    return known;
-}
-
 static int64_t bounded_latest(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
     return stands(pod, WAITING)
                ? sl_promise_latest_start(sl_plan_bounded_promise(sl_plan_lane_of(pod)),
                                          pod->account->id, planner->now_us)
                : 0;
+}
+
+int64_t sl_planner_fifo_wait(const struct sl_planner *planner, int32_t priority)
+{
+    int64_t longest_us = 0;
+    const struct sl_plan_lane *first = is_bounded(planner) ? planner->lane : NULL;
+    for (const struct sl_plan_lane *lane = first; lane != NULL; lane = lane->next) {
+        struct sl_promise *promise = sl_plan_bounded_promise(lane);
+        if (promise != NULL) {
+            const int64_t wait_us = sl_promise_longest_us(promise, priority, planner->now_us);
+            longest_us = sl_plan_later(longest_us, wait_us);
+        }
+    }
+    return longest_us;
 }
 
 /* ---- what runs and ends ---- */

@@ -5,12 +5,13 @@
 #include "core/plan/tenant/tenants.h"
 
 enum {
-    SL_PLAN_SEARCH = 8,         /* cost of a search, in nodes, beside those it looks at */
-    SL_PLAN_RESERVE_TRIES = 16, /* failed reserved starts of a lane in one run */
-    SL_PLAN_EXACT_MAX = 256,    /* nodes searched device by device for one reserved start */
-    SL_PLAN_REFUSED_MAX = 12,   /* pods of a lane that its order refuses in one run */
-    SL_PLAN_BACK_MAX = 8,       /* pods set aside that come back when a node has more room */
-    SL_PLAN_PREEMPT_MAX = 8,    /* pods of a lane looked at for preemption in one run */
+    SL_PLAN_SEARCH = 8,           /* cost of a search, in nodes, beside those it looks at */
+    SL_PLAN_RESERVE_TRIES = 16,   /* failed reserved starts of a lane in one run */
+    SL_PLAN_EXACT_MAX = 256,      /* nodes searched device by device for one reserved start */
+    SL_PLAN_REFUSED_MAX = 12,     /* pods of a lane that its order refuses in one run */
+    SL_PLAN_JUDGED_MAX = 1 << 16, /* looks at nodes that this may take in a mixed lane */
+    SL_PLAN_BACK_MAX = 8,         /* pods set aside that come back when a node has more room */
+    SL_PLAN_PREEMPT_MAX = 8,      /* pods of a lane looked at for preemption in one run */
 };
 
 /* How soon kube-scheduler names a node if it finds victims. */
@@ -18,25 +19,20 @@ enum {
 
 /* ---- bounded.c: under another order no pod has a promise, and each may go ---- */
 
-enum { SL_PLAN_URGENT_MAX = 64 }; /* pods tried at a time before one that yields */
-
-/* May a pod that fits start? */
-enum sl_plan_admission {
-    SL_PLAN_ADMITTED,
-    SL_PLAN_REFUSED,      /* on every node: it would make another late */
-    SL_PLAN_REFUSED_HERE, /* on this node it would */
-};
+/* sites.c: the number of the node's site, and which sites admit pods of the class. */
+uint8_t sl_plan_site_of(struct sl_planner *planner, const struct sl_plan_node *node);
+uint64_t sl_plan_sites_of(struct sl_planner *planner, struct sl_plan_class *class);
 
 extern const struct sl_plan_order sl_plan_bounded;
 /* NULL: no pod of the lane has been promised anything. */
 struct sl_promise *sl_plan_bounded_promise(const struct sl_plan_lane *lane);
-/* Must others be tried before the pod? urgent then writes them, SL_PLAN_URGENT_MAX at most. */
-bool sl_plan_bounded_yields(const struct sl_planner *planner, const struct sl_plan_pod *pod);
-size_t sl_plan_bounded_urgent(const struct sl_planner *planner, const struct sl_plan_pod *pod,
-                              struct sl_plan_pod **out);
-enum sl_plan_admission sl_plan_bounded_admit(const struct sl_planner *planner,
-                                             const struct sl_plan_pod *pod,
-                                             const struct sl_plan_node *node);
+/* May the pod start, as far as that does not depend on the node? */
+bool sl_plan_bounded_admits(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* May it start on that node? */
+bool sl_plan_bounded_admits_on(struct sl_plan_run *run, const struct sl_plan_pod *pod,
+                               const struct sl_plan_node *node);
+/* Has the start come that the order has reserved for the pod on a node? */
+bool sl_plan_bounded_is_due(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* May a pod that does not fit have the lane's reserved start? What may not start may not. */
 bool sl_plan_bounded_may_reserve(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* The pod of the lane that must go next after refusals; NULL: none. */

@@ -15,6 +15,7 @@ struct search {
     bool blocked;      /* on some admitted node it would delay others */
     bool held_off;     /* some node is barred to the pod */
     bool kept;         /* a blocked node makes room for another pod */
+    bool refused;      /* on some node the order does not let it start now */
     int64_t window_us; /* a pod that ends by then may get a blocked node */
     struct sl_plan_node *blocker;
 };
@@ -83,6 +84,12 @@ static void consider_node(struct search *search, struct sl_plan_node *node)
         search->kept = true;
         return;
     }
+    if (!sl_plan_bounded_admits_on(run, search->pod, node)) {
+        search->refused = true;
+        search->window_us = /* as long a pod would be refused too */
+            sl_plan_later(search->window_us, now_us + search->pod->item.timeout_us - 1);
+        return;
+    }
     search->out->node = node;
     search->best = score.total;
 }
@@ -119,8 +126,8 @@ static enum sl_hold_reason known_reason(struct sl_planner *planner, const struct
     }
     int64_t end = sl_sat_add(planner->now_us, pod->item.timeout_us);
     if (class->window_epoch == planner->seq.kept && end > class->window_us &&
-        pod->item.priority <= class->window_priority) {
-        return SL_HOLD_BEHIND;
+        pod->item.priority <= class->window_priority && !sl_plan_bounded_is_due(planner, pod)) {
+        return class->window_reason;
     }
     return sl_plan_headroom(planner, pod) ? SL_HOLD_NONE : SL_HOLD_HEADROOM;
 }
@@ -154,13 +161,16 @@ static enum sl_hold_reason conclude_search(const struct search *search)
 {
     struct sl_planner *planner = search->run->planner;
     struct sl_plan_class *class = search->pod->class;
-    if (search->blocked) {
+    if (search->blocked || search->refused) {
+        enum sl_hold_reason why = search->refused ? SL_HOLD_PROMISE : SL_HOLD_BEHIND;
         if (!search->held_off) {
             class->window_epoch = planner->seq.kept;
             class->window_us = search->window_us;
-            class->window_priority = search->kept ? search->pod->item.priority : INT32_MAX;
+            class->window_priority =
+                search->kept || search->refused ? search->pod->item.priority : INT32_MAX;
+            class->window_reason = why;
         }
-        return SL_HOLD_BEHIND;
+        return why;
     }
     bool excluded =
         search->roomy || (class->failed_seq > 0 && class->failed_reason == SL_HOLD_CONSTRAINT);
@@ -184,12 +194,13 @@ void sl_plan_pick(struct sl_plan_run *run, struct sl_plan_pod *pod, struct sl_pl
     sl_plan_charge(run, pod->space);
     sl_plan_spend(run, SL_PLAN_SEARCH);
     bool again = true;
-    while (again) {
+    for (size_t moves = 0; again; moves++) { /* a start that moves may move back */
         struct search search = {.run = run, .pod = pod, .out = out, .window_us = INT64_MIN};
         look_for_nodes(&search, only);
         again = false;
         if (out->node == NULL && only == NULL) {
-            again = search.blocker != NULL && sl_plan_reserve_move(run, search.blocker);
+            again = search.blocker != NULL && moves < run->planner->n_reserves &&
+                    sl_plan_reserve_move(run, search.blocker);
             out->reason = again ? SL_HOLD_NONE : conclude_search(&search);
         }
     }

@@ -51,6 +51,7 @@ static enum sl_plan_step hold_pod(struct sl_plan_run *run, struct sl_plan_lane *
 {
     struct sl_planner *planner = run->planner;
     sl_plan_set_reason(planner, pod, reason);
+    lane->run.refused += reason == SL_HOLD_PROMISE;
     if (planner->order == &sl_plan_bounded && is_empty(lane) && run->n_open == 1) {
         lane->rest_reason = SL_HOLD_NO_ROOM; /* no other lane's pods could take the room */
         return SL_PLAN_STEP_CLOSED;
@@ -75,6 +76,30 @@ static bool delays_headroom(const struct sl_planner *planner, const struct sl_pl
     return lane->run.headroom_us > 0 &&
            sl_sat_add(planner->now_us, pod->item.timeout_us) > lane->run.headroom_us &&
            sl_plan_needs_headroom(planner, pod);
+}
+
+/* Picks a node. A pod that the order has reserved this time for goes before the one that the lane
+ * keeps a node for; if even so no node will do, it no longer holds up others in the order. */
+static void pick_for(struct sl_plan_run *run, struct sl_plan_lane *lane, struct sl_plan_pod *pod,
+                     struct sl_plan_pick *pick)
+{
+    struct sl_planner *planner = run->planner;
+    sl_plan_pick(run, pod, NULL, pick);
+    if (pick->node != NULL || run->lacking || sl_plan_may_not_come(pod) ||
+        !sl_plan_bounded_is_due(planner, pod)) {
+        return;
+    }
+    if (lane->reserve.active && lane->reserve.pod != pod) {
+        sl_plan_reserve_end(planner, lane);
+        sl_plan_pick(run, pod, NULL, pick);
+    }
+    if (pick->node == NULL && !run->lacking && run->checks > 0) {
+        sl_plan_bounded_set_aside(planner, pod);
+        if (lane->run.refused > 0) { /* others may go now */
+            sl_plan_touch(planner, SL_PLAN_RUN);
+            planner->hurry = true;
+        }
+    }
 }
 
 static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *lane,
@@ -104,6 +129,9 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
     if (delays_headroom(planner, lane, pod)) {
         return hold_pod(run, lane, pod, SL_HOLD_HEADROOM);
     }
+    if (lane->run.judged >= SL_PLAN_JUDGED_MAX && !sl_plan_bounded_is_due(planner, pod)) {
+        return hold_pod(run, lane, pod, SL_HOLD_PROMISE);
+    }
     if (sl_plan_is_spent(run, pod->space) && sl_plan_must_search(planner, pod)) {
         sl_plan_touch(planner, SL_PLAN_RUN); /* the next run goes on with it */
         planner->hurry = true;
@@ -113,12 +141,9 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
     if (run->room == 0 && sl_plan_must_search(planner, pod)) { /* a search would be in vain */
         return SL_PLAN_STEP_STOP;
     }
-    sl_plan_pick(run, pod, NULL, &pick);
+    pick_for(run, lane, pod, &pick);
     if (run->lacking) {
         return SL_PLAN_STEP_STOP;
-    }
-    if (pick.reason != SL_HOLD_HEADROOM && sl_plan_is_to_yield(planner, lane, pod)) {
-        return sl_plan_yield(run, lane, pod);
     }
     if (pick.node == NULL) {
         return hold_pod(run, lane, pod, pick.reason);
@@ -126,9 +151,8 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
     if (run->room == 0) {
         return SL_PLAN_STEP_STOP;
     }
-    enum sl_plan_admission admission = sl_plan_bounded_admit(planner, pod, pick.node);
-    if (admission != SL_PLAN_ADMITTED) {
-        return sl_plan_refuse(run, lane, pod, admission);
+    if (!sl_plan_bounded_admits(planner, pod)) {
+        return sl_plan_refuse(run, lane, pod);
     }
     lane->run.due_tried = false;
     return sl_plan_act_nominate(run, pod, &pick) ? SL_PLAN_STEP_NOMINATED : SL_PLAN_STEP_STOP;

@@ -12,15 +12,9 @@ enum sl_plan_step {
     SL_PLAN_STEP_STOP,      /* no pod of any lane */
 };
 
-/* Must the pod let others go first? */
-bool sl_plan_is_to_yield(struct sl_planner *planner, const struct sl_plan_lane *lane,
-                         const struct sl_plan_pod *pod);
-/* Tries the pods, in order, that a start of this one could make late. */
-enum sl_plan_step sl_plan_yield(struct sl_plan_run *run, struct sl_plan_lane *lane,
-                                const struct sl_plan_pod *pod);
 /* Holds a pod that has room: another would miss its latest start. */
 enum sl_plan_step sl_plan_refuse(struct sl_plan_run *run, struct sl_plan_lane *lane,
-                                 struct sl_plan_pod *pod, enum sl_plan_admission admission);
+                                 struct sl_plan_pod *pod);
 /* After refusals, when no other pod of the lane may go: nominates the one that must go next, or
  * reserves for it. */
 enum sl_plan_step sl_plan_yield_to_due(struct sl_plan_run *run, struct sl_plan_lane *lane);

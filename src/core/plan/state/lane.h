@@ -31,14 +31,12 @@ struct sl_plan_lane_run {
     uint32_t at;                 /* in the queue */
     uint32_t tries;              /* reserved starts */
     uint32_t refused;            /* pods, by the order */
+    size_t judged;               /* looks at nodes that this took, in a mixed lane */
     bool due_tried;
     bool drained;           /* the next two are known: a node with room for the lane is drained */
     bool spared;            /* all its pods start in time in spite of that */
     uint64_t drained_touch; /* planner->seq.nodes when spared was worked out */
     bool set_aside;         /* a pod that must go next, but cannot, was set aside */
-    bool kept;              /* the reserved start's pod has no slack */
-    int64_t tried_us;       /* pods that one of this length could make late were tried */
-    int64_t here_us;        /* likewise, for one that must not start on the node picked for it */
     int64_t headroom_us;    /* when a waiting pod gets its headroom: long pods behind it must end
                                before; 0: none */
 };

@@ -123,6 +123,14 @@ struct sl_plan_news {
     uint64_t settled;  /* seq.kinds by which all pods were judged */
 };
 
+/* Kinds of nodes that constraints tell apart, but by name: the first of them. */
+struct sl_plan_sites {
+    uint64_t kinds; /* seq.kinds for which they hold */
+    uint64_t digest[SL_PROMISE_SITES - 1];
+    uint32_t node[SL_PROMISE_SITES - 1]; /* the index of one of each */
+    uint8_t n;
+};
+
 struct sl_tenancy;
 struct sl_plan_record;
 
@@ -158,6 +166,7 @@ struct sl_planner {
     struct sl_plan_fleet fleet;   /* of nodes */
     struct sl_plan_offers offers; /* of state/offer.c */
     struct sl_plan_news news;     /* of nodes/judge.c */
+    struct sl_plan_sites sites;   /* of decide/sites.c */
 
     struct sl_plan_seq seq;
     uint64_t runs;     /* with each run: the last one's number */

@@ -59,11 +59,15 @@ struct sl_plan_class {
     enum sl_hold_reason failed_reason;
     uint64_t window_epoch; /* seq.kept while only pods that end by window_us may find a node, */
     int64_t window_us;
-    int32_t window_priority;          /* or pods of a priority above this */
-    uint64_t timeless_seq;            /* seq.nodes + 1 when no reserved start could be found */
-    struct sl_plan_class *early_next; /* of the ask's list */
-    struct sl_plan_space *early_of;   /* pays for it: the namespace of the first pod in its lane */
-    uint64_t early;                   /* planner->early when the time was worked out */
+    int32_t window_priority;           /* or pods of a priority above this */
+    enum sl_hold_reason window_reason; /* of the others */
+    uint64_t timeless_seq;             /* seq.nodes + 1 when no reserved start could be found */
+    uint64_t sites;                    /* that admit it, by decide/sites.c, */
+    uint64_t sites_kinds;              /* as of that seq.kinds, */
+    uint8_t n_sites;                   /* of so many */
+    struct sl_plan_class *early_next;  /* of the ask's list */
+    struct sl_plan_space *early_of;    /* pays for it: the namespace of the first pod in its lane */
+    uint64_t early;                    /* planner->early when the time was worked out */
     int64_t early_us; /* no admitted node has the units before; 0: not known; INT64_MAX: none ever
                          has by ends */
     uint64_t key[];   /* digest of the constraints, then as the ask's */

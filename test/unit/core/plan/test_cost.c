@@ -359,3 +359,34 @@ TEST_ON(struct plan_rig *rig, rows_share_one_look_ahead)
     assert_true(plan_rig_row(rig, "w0", &row));
     assert_int_equal(row.latest_start_us, latest_us);
 }
+
+/* Pods above may not be delayed, and each that waits below is of a class of its own. */
+TEST_ON(struct plan_rig *rig, those_that_the_order_refuses_cost_a_part_of_a_run)
+{
+    rig->config.order.kind = SL_ORDER_BOUNDED;
+    rig->config.preemption = false;
+    plan_rig_configure(rig);
+    for (unsigned i = 0; i < PLAN_NODES; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "n%02u", i);
+        plan_rig_node(rig, name, 8);
+        (void)snprintf(name, sizeof(name), "x%02u", i);
+        plan_rig_run_on(rig, name, rig->node[i].name, 4, 1000);
+    }
+    for (unsigned i = 0; i < 2 * MANY; i++) {
+        char name[PLAN_NAME];
+        bool above = i < 64;
+        (void)snprintf(name, sizeof(name), "w%u", i);
+        struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, above ? 8 : 1, above ? 100 : 5000);
+        p->constraints = (struct sl_constraints){.cpu_milli = i, .digest = 100 + i};
+        p->pod.constraints = &p->constraints;
+        p->pod.priority = above ? 100 : 0;
+        plan_rig_put(rig, p);
+    }
+    plan_rig_cluster(rig);
+    uint64_t looked = rig->planner->looked;
+    assert_string_equal(plan_rig_run(rig, 10), "");
+    assert_in_range(rig->planner->looked - looked, 1, SL_PLAN_CHECKS / 4);
+    assert_string_equal(plan_rig_state(rig, "w999"), "Held Promise");
+    assert_false(rig->planner->hurry);
+}

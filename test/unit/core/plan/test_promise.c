@@ -104,6 +104,53 @@ TEST_ON(struct plan_rig *rig, a_wide_pod_that_is_the_shortest_has_the_reservatio
     assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: nvidia.com/gpu=1\n");
 }
 
+static void wait_above(struct plan_rig *rig, const char *name, int64_t count, int64_t timeout_s)
+{
+    struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, count, timeout_s);
+    p->pod.priority = 10;
+    plan_rig_put(rig, p);
+}
+
+/* The reservation of the shortest may stand on either node, and "low" would delay a pod on both. */
+TEST_ON(struct plan_rig *rig, a_reservation_does_not_move_to_and_fro)
+{
+    plan_rig_node(rig, "n1", 4);
+    plan_rig_node(rig, "n2", 4);
+    plan_rig_run_on(rig, "x", "n1", 2, 10);
+    plan_rig_run_on(rig, "y", "n2", 2, 10);
+    wait_above(rig, "shortest", 4, 5);
+    wait_above(rig, "next", 4, 6);
+    plan_rig_wait(rig, "low", 2, 20);
+    rig->config.preemption = false;
+    plan_rig_configure(rig);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "low"), "Held Promise");
+}
+
+/* "wide" has the node reserved, until its turn shows that it cannot use it. */
+TEST_ON(struct plan_rig *rig, others_go_at_once_when_the_pod_that_is_due_cannot)
+{
+    static const char *const model = "NOPE";
+    static const struct sl_match select = {
+        .key = SL_MODEL_LABEL, .op = SL_MATCH_IN, .value = &model, .n_values = 1};
+    const struct sl_constraints constraints = {
+        .selector = &select, .n_selector = 1, .digest = 7, .by_name = true};
+    plan_rig_node(rig, "n1", 8);
+    struct plan_rig_pod *wide = plan_rig_pod(rig, "wide", GPU, 8, 100);
+    wide->constraints = constraints;
+    wide->pod.constraints = &wide->constraints;
+    plan_rig_put(rig, wide);
+    plan_rig_wait(rig, "short", 4, 10);
+    plan_rig_wait(rig, "long", 4, 1000);
+    (void)plan_rig_plan(rig);
+    while (sl_planner_wake(rig->planner) <= rig->now_us) {
+        (void)plan_rig_run(rig, 1000);
+    }
+    assert_string_equal(plan_rig_state(rig, "short"), "Nominated None");
+    assert_string_equal(plan_rig_state(rig, "long"), "Nominated None");
+    assert_string_equal(plan_rig_state(rig, "wide"), "Held Constraint");
+}
+
 /* All of them are longer than the one that is in the way, so that its promise is at stake. */
 static void all_but_the_first_run(struct plan_rig *rig, const char *first)
 {

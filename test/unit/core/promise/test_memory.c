@@ -21,7 +21,7 @@ enum kind { ARRIVE, ADOPT, UNSTART, NODES, CAPACITY };
 
 static int attempt(struct story *story, enum kind kind, int64_t i, struct sl_error *err)
 {
-    static const struct sl_promise_node nodes[] = {{2, 4}, {1, 4}, {3, 4}, {4, 8}};
+    static const struct sl_promise_node nodes[] = {{2, 4, 0}, {1, 4, 0}, {3, 4, 0}, {4, 8, 0}};
     const struct sl_promise_pod pod = {.id = (uint64_t)i,
                                        .width = i >= story->mixes_at ? 1 + i % 2 : 1,
                                        .submit_us = i * s,

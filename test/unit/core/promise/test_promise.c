@@ -240,7 +240,7 @@ TEST_THAT(nomination_that_expired_waits_again_in_its_place)
 TEST_THAT(any_number_of_nominations_of_mixed_widths_may_expire)
 {
     enum { PODS = 100 };
-    const struct sl_promise_node nodes[] = {{1, 100}, {2, 100}};
+    const struct sl_promise_node nodes[] = {{1, 100, 0}, {2, 100, 0}};
     struct sl_promise *promise = lane(200);
     assert_int_equal(sl_promise_set_nodes(promise, nodes, 2, 0, NULL), 0);
     for (int64_t id = 1; id <= PODS; id++) { /* each starts at once, in fact and virtually */
@@ -257,7 +257,7 @@ TEST_THAT(any_number_of_nominations_of_mixed_widths_may_expire)
 
 TEST_THAT(w_counts_only_the_pods_that_a_node_has_room_for)
 {
-    const struct sl_promise_node nodes[] = {{1, 8}, {2, 8}};
+    const struct sl_promise_node nodes[] = {{1, 8, 0}, {2, 8, 0}};
     for (int64_t width = 3; width <= 4; width++) {
         struct sl_promise *promise = lane(16);
         assert_int_equal(sl_promise_set_nodes(promise, nodes, 2, 0, NULL), 0);
@@ -275,11 +275,13 @@ TEST_THAT(nodes_that_the_width_divides_no_more_mix_the_lane)
     struct sl_promise *promise = lane(16);
     arrive(promise, pod_of(1, 2, 0, 100)); /* before any node is known */
     assert_int_equal(
-        sl_promise_set_nodes(promise, (struct sl_promise_node[]){{1, 8}, {2, 8}}, 2, 0, NULL), 0);
+        sl_promise_set_nodes(promise, (struct sl_promise_node[]){{1, 8, 0}, {2, 8, 0}}, 2, 0, NULL),
+        0);
     arrive(promise, pod_of(2, 2, 1, 100));
     assert_false(sl_promise_is_mixed(promise));
     assert_int_equal(
-        sl_promise_set_nodes(promise, (struct sl_promise_node[]){{1, 8}, {2, 7}}, 2, s, NULL), 0);
+        sl_promise_set_nodes(promise, (struct sl_promise_node[]){{1, 8, 0}, {2, 7, 0}}, 2, s, NULL),
+        0);
     assert_true(sl_promise_is_mixed(promise));
     sl_promise_free(promise);
 }
@@ -288,7 +290,8 @@ TEST_THAT(pods_of_a_second_width_mix_the_lane)
 {
     struct sl_promise *promise = lane(16);
     assert_int_equal(
-        sl_promise_set_nodes(promise, (struct sl_promise_node[]){{1, 8}, {2, 8}}, 2, 0, NULL), 0);
+        sl_promise_set_nodes(promise, (struct sl_promise_node[]){{1, 8, 0}, {2, 8, 0}}, 2, 0, NULL),
+        0);
     arrive(promise, pod_of(1, 2, 0, 100));
     arrive(promise, pod_of(2, 2, 0, 100));
     assert_false(sl_promise_is_mixed(promise));
@@ -299,7 +302,7 @@ TEST_THAT(pods_of_a_second_width_mix_the_lane)
 
 TEST_THAT(widths_that_differ_before_any_node_is_known_mix_the_lane_later)
 {
-    const struct sl_promise_node nodes[] = {{1, 8}, {2, 8}};
+    const struct sl_promise_node nodes[] = {{1, 8, 0}, {2, 8, 0}};
     struct sl_promise *promise = lane(16);
     arrive(promise, pod_of(1, 2, 0, 100));
     arrive(promise, pod_of(2, 4, 0, 100));
@@ -313,12 +316,13 @@ TEST_THAT(on_other_nodes_the_last_to_end_chooses_first)
 {
     struct sl_promise *promise = lane(16);
     assert_int_equal(
-        sl_promise_set_nodes(promise, (struct sl_promise_node[]){{1, 8}, {2, 8}}, 2, 0, NULL), 0);
+        sl_promise_set_nodes(promise, (struct sl_promise_node[]){{1, 8, 0}, {2, 8, 0}}, 2, 0, NULL),
+        0);
     arrive(promise, pod_of(1, 6, 0, 100));
     arrive(promise, pod_of(2, 2, 0, 200));
-    assert_int_equal(
-        sl_promise_set_nodes(promise, (struct sl_promise_node[]){{3, 8}, {4, 6}}, 2, 10 * s, NULL),
-        0);
+    assert_int_equal(sl_promise_set_nodes(promise, (struct sl_promise_node[]){{3, 8, 0}, {4, 6, 0}},
+                                          2, 10 * s, NULL),
+                     0);
     arrive(promise, pod_of(3, 6, 10, 100)); /* 2 has part of the node of 6, 1 of the other */
     assert_int_equal(sl_promise_longest_us(promise, 0, 10 * s), 90 * s);
     sl_promise_free(promise);
@@ -501,7 +505,8 @@ TEST_THAT(absurd_timeouts_overflow_nothing)
 /* Of pods that stand on nodes, whatever they ask for. */
 TEST_THAT(absurd_widths_and_times_overflow_nothing)
 {
-    static const struct sl_promise_node nodes[] = {{1, 8}, {1, 8}, {2, 100}, {3, INT64_MAX}};
+    static const struct sl_promise_node nodes[] = {
+        {1, 8, 0}, {1, 8, 0}, {2, 100, 0}, {3, INT64_MAX, 0}};
     struct sl_promise *promise = lane(1);
     assert_int_equal(sl_promise_set_nodes(promise, nodes, 4, 0, NULL), 0);
     for (int64_t id = 1; id <= 40; id++) {
