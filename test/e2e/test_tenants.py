@@ -214,8 +214,8 @@ def test_who_comes_back_preempts_what_is_borrowed_where_that_is_configured(clust
         cluster.wait_bound(f"speech-{i}")
         assert placed(cluster) == {*runs[:4 - i], *(f"speech-{k + 1}" for k in range(i))}, "the youngest has ended"
     add("speech-3", "team-b", "high")
-    wait_text(daemon, "speech-3", "held: ")
-    assert placed(cluster) == {*runs[:2], "speech-1", "speech-2"}, "vision keeps its share"
+    wait_text(daemon, "speech-3", "; on the own share of tenant speech it would start in ")
+    assert placed(cluster) == {*runs[:2], "speech-1", "speech-2"}, "nobody ends for who is not due"
 
 
 # ---- quotas, limit ranges, namespaces that go ----

@@ -212,6 +212,7 @@ void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t no
     if (pod == NULL) {
         return;
     }
+    const bool others_started = pod->resident && pod->nomination == NULL;
     if (pod->nomination != NULL) {
         sl_plan_ran_keep(planner, pod);
         sl_plan_withdraw(planner, pod);
@@ -219,7 +220,7 @@ void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t no
     sl_plan_depart(planner, pod);
     sl_plan_drain_expire(planner, pod);
     sl_map_remove(&planner->pods, uid.s, uid.len);
-    if (pod->elsewhere && planner->order != NULL) {
+    if (others_started && planner->order != NULL) {
         planner->order->adopt(planner, pod->pod);
     }
     struct sl_plan_class *class = pod->class;

@@ -71,7 +71,7 @@ static void pod_came(struct sl_planner *planner, const struct sl_pod *pod)
         ran->seen = true;
     }
     if (ran == NULL && waiting != NULL) {
-        waiting->elsewhere = waiting->nomination == NULL;
+        waiting->resident = true;
     } else if (planner->order != NULL) {
         planner->order->adopt(planner, pod);
     }
@@ -81,8 +81,12 @@ static void pod_went(struct sl_planner *planner, const struct sl_pod *pod)
 {
     struct sl_plan_ran *ran =
         planner->rans.all.first == NULL ? NULL : sl_plan_ran_find(planner, pod->uid);
+    struct sl_plan_pod *waiting = ran != NULL ? NULL : sl_plan_find(planner, sl_str_of(pod->uid));
     if (ran != NULL) {
         ran_end(planner, ran);
+    }
+    if (waiting != NULL) { /* its binding failed */
+        waiting->resident = false;
     }
 }
 

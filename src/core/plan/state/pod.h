@@ -146,7 +146,7 @@ struct sl_plan_pod {
     int64_t usual_start_us; /* the same if pods run as long as is usual */
     uint32_t expiries;
     uint32_t strikes; /* expiries since something about it changed */
-    bool elsewhere;   /* bound without a nomination; it is about to be removed */
+    bool resident;    /* its node shows it: its binding is under way, or done */
     bool released;    /* without a nomination */
     bool named;       /* names a node itself, on which the next run tries it before all others */
     bool preemptive;  /* was released to preempt; it is not a second time */

@@ -37,6 +37,28 @@ TEST_ON(struct tenant_rig *rig, one_tenant_borrows_all_and_due_pods_get_it_back)
     assert_string_equal(started(rig), "a6");
 }
 
+/* Its binding fails and is tried again, and all the time its node shows it. */
+TEST_ON(struct tenant_rig *rig, a_pod_bound_without_its_nomination_counts_on_the_share)
+{
+    wait_all(rig, "a1 a2 b1", 1000);
+    assert_string_equal(started(rig), "a1 a2 b1");
+    wait_all(rig, "b2", 1000);
+    assert_string_equal(plan_rig_plan(rig->plan), "nomination b2 on n1: nvidia.com/gpu=3\n");
+    struct plan_rig_pod *b2 = plan_rig_find(rig->plan, "b2");
+    b2->bound = sl_pod_bound_to(&b2->pod, "n1", "nvidia.com/gpu=3", SL_POD_RUNNING);
+    (void)plan_rig_plan(rig->plan);
+    sl_planner_failed(rig->plan->planner, SL_STR("b2"), rig->plan->now_us);
+    (void)plan_rig_plan(rig->plan);
+    sl_planner_remove(rig->plan->planner, SL_STR("b2"), rig->plan->now_us);
+    (void)plan_rig_plan(rig->plan);
+    pass(rig, 1);
+    wait_all(rig, "b3", 1000);
+    assert_string_equal(started(rig), "");
+    assert_int_equal(due_of(rig, "b3"), -1);
+    end_all(rig, "b2");
+    assert_string_equal(started(rig), "b3");
+}
+
 TEST_ON(struct tenant_rig *rig, a_tenant_without_weight_gets_what_others_leave)
 {
     tenant_rig_add(rig, "c", 0);
