@@ -63,9 +63,10 @@ static bool want_same_model(const struct sl_plan_account_pod *record,
     return same;
 }
 
-/* Does the tenant keep its share of each resource of the run, beside what it gives back already?
- * For a pod that selects the model which the run's pod selects, of that model: it is lent by whom
- * the model is guaranteed, whatever else the tenant has. */
+/* Does the tenant keep its share of each resource of the run, beside what it gives back already? Or
+ * is the run wider than the share, and not due on it either? For a pod that selects the model which
+ * the run's pod selects, of that model: it is lent by whom the model is guaranteed, whatever else
+ * the tenant has. */
 static bool is_borrowed(const struct sl_plan_account_pod *record,
                         const struct sl_plan_account_pod *due)
 {
@@ -77,8 +78,11 @@ static bool is_borrowed(const struct sl_plan_account_pod *record,
             continue;
         }
         const struct sl_plan_part *part = sl_plan_part_of(need->account, record->tenant);
+        int64_t size = sl_share_size(part->share);
         int64_t kept = part->held - part->leaving - part->given - need->units;
-        borrowed = sl_sat_mul(kept, SL_SHARE_ONE) >= sl_share_size(part->share);
+        bool is_wide = sl_sat_mul(need->units, SL_SHARE_ONE) > size;
+        borrowed = sl_sat_mul(kept, SL_SHARE_ONE) >= size ||
+                   (is_wide && sl_plan_need_start(need) == INT64_MAX);
         if (!borrowed) {
             return false;
         }

@@ -191,6 +191,22 @@ TEST_ON(struct tenant_rig *rig, who_has_no_more_than_its_share_keeps_it)
     assert_string_equal(who_ends(rig, "b1"), "c2");
 }
 
+TEST_ON(struct tenant_rig *rig, who_is_wider_than_the_share_keeps_what_is_due_to_it)
+{
+    run(rig, "a1", "a", 1);
+    run(rig, "wide", "a", 3); /* on the share it waits for a1 */
+    wait_with(rig, "b1", "b", 1, HIGH);
+    pass(rig, MIN_RUNTIME_S);
+    (void)plan_rig_plan(rig->plan);
+    assert_string_equal(who_ends(rig, "b1"), "wide");
+    end_all(rig, "a1");
+    (void)plan_rig_plan(rig->plan);
+    plan_rig_bind(rig->plan, "b1");
+    wait_with(rig, "b2", "b", 1, HIGH);
+    (void)plan_rig_plan(rig->plan);
+    assert_string_equal(who_ends(rig, "b2"), "");
+}
+
 TEST_ON(struct tenant_rig *rig, who_would_leave_no_room_that_is_needed_stays)
 {
     rig->tenants.share[0].weight = 0;
