@@ -81,17 +81,17 @@ static int64_t due_of(const struct sl_plan_account_pod *record)
     return due_us;
 }
 
-/* May the share be told of it? A pod that waits for a model, maybe for long, comes to its tenant's
- * share of all models with its start on that of the model: it would keep others' units else. */
-static bool may_tell(const struct sl_plan_account_pod *record, const struct sl_plan_need *need)
+/* A pod that waits for a model, maybe for long, comes to its tenant's share of all models with its
+ * start on that of the model: it would keep others' units else. */
+static bool comes_later(const struct sl_plan_account_pod *record, const struct sl_plan_need *need)
 {
-    bool may = need->virtual == NULL;
+    bool later = false;
     for (unsigned i = 0; i < record->n && need->model[0] == '\0' && !record->holds; i++) {
         const struct sl_plan_need *other = &record->need[i];
         bool before = other->item == need->item && other->model[0] != '\0';
-        may = may && (!before || sl_plan_need_start(other) != INT64_MAX);
+        later = later || (before && sl_plan_need_start(other) == INT64_MAX);
     }
-    return may;
+    return later;
 }
 
 /* Queues change when a run begins, and at no other time. */
@@ -164,7 +164,7 @@ static bool tell_needs(struct sl_planner *planner, struct sl_plan_account_pod *r
         struct sl_plan_need *need = &record->need[i - 1];
         struct sl_plan_part *part = need->virtual != NULL ? NULL
                                                           : count_need(planner, record, need, pod);
-        if (part == NULL || !may_tell(record, need)) {
+        if (part == NULL || comes_later(record, need)) {
             continue;
         }
         catch_up(planner, part);
@@ -231,6 +231,21 @@ static void leave(struct sl_plan_account_pod *record)
         }
     }
     record->leaves = true;
+}
+
+/* It waits again, and for its model perhaps. */
+static void take_back(struct sl_planner *planner, struct sl_plan_account_pod *record)
+{
+    for (unsigned i = 0; i < record->n; i++) {
+        struct sl_plan_need *need = &record->need[i];
+        struct sl_plan_part *part = sl_plan_part_of(need->account, record->tenant);
+        if (part != NULL && need->virtual != NULL && comes_later(record, need)) {
+            catch_up(planner, part);
+            sl_share_withdraw(part->share, need->virtual);
+            need->virtual = NULL;
+            turn(planner, record);
+        }
+    }
 }
 
 static void stop_coming(struct sl_planner *planner, struct sl_plan_account_pod *record)
@@ -356,6 +371,7 @@ static void tenants_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
     record = pod->account;
     if (record != NULL) {
         hold(planner, record, nominated);
+        take_back(planner, record);
     }
     if (record != NULL && nominated && !record->comes && record->n > 1) {
         (void)tell_needs(planner, record, pod->pod, pod->ready_us, INT64_MAX);

@@ -86,6 +86,23 @@ TEST_ON(struct tenant_rig *rig, nobody_gains_by_the_model_that_a_pod_selects)
     assert_int_equal(due_of(rig, "b4"), -1);
 }
 
+/* What it held while it was nominated it keeps from nobody. */
+TEST_ON(struct tenant_rig *rig, a_pod_whose_nomination_ends_waits_for_its_model_again)
+{
+    wait_all(rig, "a1 a2 a3 a4 a5 a6 a7 a8", 1000);
+    assert_string_equal(started(rig), "a1 a2 a3 a4 a5 a6 a7 a8");
+    wait_for(rig, "M1", "b1", 1000);
+    end_all(rig, "a1");
+    (void)plan_rig_plan(rig->plan);
+    assert_string_equal(plan_rig_state(rig->plan, "b1"), "Nominated None");
+    sl_planner_failed(rig->plan->planner, SL_STR("b1"), rig->plan->now_us);
+    wait_all(rig, "b2 b3 b4", 1000);
+    assert_string_equal(started(rig), "b2");
+    assert_int_equal(due_of(rig, "b1"), -1);
+    assert_int_equal(due_of(rig, "b3"), 0);
+    assert_int_equal(due_of(rig, "b4"), -1);
+}
+
 static int64_t share_of(const struct tenant_rig *rig, unsigned tenant, const char *model)
 {
     const struct sl_planner *planner = rig->plan->planner;
