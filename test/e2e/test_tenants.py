@@ -218,6 +218,37 @@ def test_who_comes_back_preempts_what_is_borrowed_where_that_is_configured(clust
     assert placed(cluster) == {*runs[:2], "speech-1", "speech-2"}, "nobody ends for who is not due"
 
 
+MODEL = "nvidia.com/gpu.product"
+H100 = "NVIDIA-H100-80GB-HBM3"
+BY_MODEL = merge(BY_LABEL, {"tenants": {
+    "shares": [{"tenant": "vision"}, {"tenant": "speech", "weight": 0}, {"tenant": "others", "weight": 0}],
+    "guarantees": [{"tenant": "speech", "resource": GPU, "model": H100, "units": 1}]}})
+
+
+def test_a_model_comes_back_to_whom_it_is_guaranteed(cluster):
+    other = gpus.whole("gpu-2", gpus=1)
+    other["metadata"]["labels"][MODEL] = "NVIDIA-L4"
+    cluster.add(gpus.whole("gpu-1", gpus=1), other)
+    daemon = cluster.start_daemon(config=BY_MODEL)
+
+    def add(name, namespace, seconds, **selector):
+        made = pod(name, namespace, seconds)
+        made["spec"]["nodeSelector"] = selector
+        cluster.add(made)
+    for i in (1, 2):
+        add(f"vision-{i}", "team-a", 3600)
+        cluster.wait_bound(f"vision-{i}")
+    ends = next(name for name in placed(cluster) if cluster.pods()[name]["spec"]["nodeName"] == "gpu-1")
+
+    add("speech-h100", "team-b", 7200, **{MODEL: H100})
+    wait_text(daemon, "speech-h100", "; due for ")
+    add("vision-short", "team-a", 60, **{MODEL: H100})
+    wait_text(daemon, "vision-short", "held: ")
+    cluster.plane.delete(path_of("team-a", ends), 0)
+    cluster.wait_bound("speech-h100")
+    assert "vision-short" not in placed(cluster), "it is shorter, and not due"
+
+
 # ---- quotas, limit ranges, namespaces that go ----
 
 def test_a_quota_refuses_pods_before_they_wait(cluster):
