@@ -510,6 +510,9 @@ void sl_reserved_placed(struct sl_promise *promise, struct sl_promise_member *me
         return;
     }
     mixed->unplaced = NULL;
+    /* W, too, is as before: the virtual FIFO knows of no start. */
+    mixed->looked = mixed->looked == mixed->state ? promise->state : mixed->looked;
+    mixed->allowed = mixed->allowed == mixed->state ? promise->state : mixed->allowed;
     mixed->state = promise->state;
     bool anew = false;
     member->bin = bin_to_start(promise, member, &anew);

@@ -578,7 +578,7 @@ static void bounded_end(struct sl_planner *planner)
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         forget(lane);
     }
-    sl_plan_accounts_free(planner);
+    sl_plan_records_free(planner);
     sl_map_free(&planner->account.ids);
     planner->account = (struct sl_plan_account){.n_aside = 0};
 }

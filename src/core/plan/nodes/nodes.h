@@ -112,7 +112,7 @@ void sl_plan_each_account(const struct sl_planner *planner,
                           void (*visit)(void *context, struct sl_plan_account_pod *account),
                           void *context);
 /* Frees all of that, as nothing but memory. */
-void sl_plan_accounts_free(struct sl_planner *planner);
+void sl_plan_records_free(struct sl_planner *planner);
 /* Forgets bound pods that no node shows. */
 void sl_plan_ran_check(struct sl_planner *planner);
 

@@ -162,7 +162,7 @@ void sl_plan_each_account(const struct sl_planner *planner,
     }
 }
 
-void sl_plan_accounts_free(struct sl_planner *planner)
+void sl_plan_records_free(struct sl_planner *planner)
 {
     size_t at = 0;
     for (struct sl_plan_ran *ran = sl_plan_ran_first(planner); ran != NULL;

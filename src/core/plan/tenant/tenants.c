@@ -501,7 +501,7 @@ static int64_t tenants_latest(const struct sl_planner *planner, const struct sl_
 
 static void tenants_end(struct sl_planner *planner)
 {
-    sl_plan_accounts_free(planner);
+    sl_plan_records_free(planner);
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         sl_plan_accounts_close(lane);
     }
