@@ -120,6 +120,9 @@ size_t sl_promise_steps(const struct sl_promise *promise);
  * one that sl_promise_due() finds. False when no such pod waits. */
 bool sl_promise_is_due(struct sl_promise *promise, uint64_t id, int64_t now_us);
 
+/* True when the pod's reserved start in a mixed lane has come, on that node. */
+bool sl_promise_is_due_on(struct sl_promise *promise, uint64_t id, uint64_t node, int64_t now_us);
+
 /* Free units of a node that nobody is given before until_us. */
 struct sl_promise_idle {
     uint64_t node;

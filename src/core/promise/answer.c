@@ -64,6 +64,15 @@ bool sl_promise_is_due(struct sl_promise *promise, uint64_t id, int64_t now_us)
                                                     : member == sl_promise_first(promise));
 }
 
+bool sl_promise_is_due_on(struct sl_promise *promise, uint64_t id, uint64_t node, int64_t now_us)
+{
+    sl_promise_set_now(promise, now_us);
+    const struct sl_promise_member *member = sl_promise_find_as(promise, id, false, NULL);
+    return member != NULL && promise->mixed.active && sl_reserved_is_due(promise, member) &&
+           member->bin < promise->mixed.fifo.bins.n &&
+           promise->mixed.fifo.bins.bin[member->bin].key == node;
+}
+
 bool sl_promise_spares(struct sl_promise *promise, const struct sl_promise_idle *idle, size_t n,
                        int64_t now_us)
 {

@@ -262,6 +262,17 @@ static void undo_moves(struct sl_promise *promise)
 
 /* ---- the layout of the first in line ---- */
 
+/* Answers change when the next reserved start comes. */
+static void note_next(struct sl_promise *promise)
+{
+    for (size_t i = 0; i < promise->mixed.n_first; i++) {
+        const int64_t at_us = promise->mixed.first[i]->reserved_us;
+        if (at_us > promise->now_us && at_us <= promise->due_us) {
+            promise->due_us = at_us - 1;
+        }
+    }
+}
+
 static void lay_out_running(struct sl_promise *promise)
 {
     promise->due_us = INT64_MAX;
@@ -325,17 +336,6 @@ static void move_up(struct sl_promise *promise)
             if (!reserve_earliest(promise, member, at_us - 1)) {
                 reserve(promise, member, bin, at_us);
             }
-        }
-    }
-}
-
-/* Answers change when the next reserved start comes. */
-static void note_next(struct sl_promise *promise)
-{
-    for (size_t i = 0; i < promise->mixed.n_first; i++) {
-        const int64_t at_us = promise->mixed.first[i]->reserved_us;
-        if (at_us > promise->now_us && at_us <= promise->due_us) {
-            promise->due_us = at_us - 1;
         }
     }
 }
@@ -521,6 +521,7 @@ void sl_reserved_placed(struct sl_promise *promise, struct sl_promise_member *me
     }
     mixed->clear_us = sl_calendar_clear(&mixed->calendar);
     (void)sl_promise_rest(promise, member);
+    note_next(promise);
 }
 
 /* ---- units that idle ---- */

@@ -438,6 +438,11 @@ bool sl_plan_bounded_admits(const struct sl_planner *planner, const struct sl_pl
     return is_in_mixed(planner, pod) || promise_admits(planner, pod);
 }
 
+bool sl_plan_bounded_is_settled(const struct sl_plan_run *run, const struct sl_plan_lane *lane)
+{
+    return lane->run.judged >= SL_PLAN_JUDGED_MAX || run->judged >= SL_PLAN_JUDGED_RUN;
+}
+
 bool sl_plan_bounded_admits_on(struct sl_plan_run *run, const struct sl_plan_pod *pod,
                                const struct sl_plan_node *node)
 {
@@ -447,12 +452,16 @@ bool sl_plan_bounded_admits_on(struct sl_plan_run *run, const struct sl_plan_pod
     }
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     struct sl_promise *promise = sl_plan_bounded_promise(lane);
+    const uint64_t key = key_of(node->node->name);
+    if (sl_plan_bounded_is_settled(run, lane)) {
+        return sl_promise_is_due_on(promise, pod->account->id, key, planner->now_us);
+    }
     const size_t before = sl_promise_steps(promise);
-    const bool admits =
-        sl_promise_admits_on(promise, pod->account->id, key_of(node->node->name), planner->now_us);
+    const bool admits = sl_promise_admits_on(promise, pod->account->id, key, planner->now_us);
     const size_t looks = (sl_promise_steps(promise) - before) / STEPS_A_LOOK;
     sl_plan_spend(run, looks);
     lane->run.judged += admits ? 0 : looks + 1;
+    run->judged += admits ? 0 : looks + 1;
     return admits;
 }
 

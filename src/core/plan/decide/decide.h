@@ -9,7 +9,8 @@ enum {
     SL_PLAN_RESERVE_TRIES = 16,   /* failed reserved starts of a lane in one run */
     SL_PLAN_EXACT_MAX = 256,      /* nodes searched device by device for one reserved start */
     SL_PLAN_REFUSED_MAX = 12,     /* pods of a lane that its order refuses in one run */
-    SL_PLAN_JUDGED_MAX = 1 << 16, /* looks at nodes that this may take in a mixed lane */
+    SL_PLAN_JUDGED_MAX = 1 << 16, /* looks at nodes that this may take in a mixed lane, */
+    SL_PLAN_JUDGED_RUN = 1 << 18, /* and in all together */
     SL_PLAN_BACK_MAX = 8,         /* pods set aside that come back when a node has more room */
     SL_PLAN_PREEMPT_MAX = 8,      /* pods of a lane looked at for preemption in one run */
 };
@@ -31,6 +32,8 @@ bool sl_plan_bounded_admits(const struct sl_planner *planner, const struct sl_pl
 /* May it start on that node? */
 bool sl_plan_bounded_admits_on(struct sl_plan_run *run, const struct sl_plan_pod *pod,
                                const struct sl_plan_node *node);
+/* Has the order refused so much in this run that only pods which are due are asked about? */
+bool sl_plan_bounded_is_settled(const struct sl_plan_run *run, const struct sl_plan_lane *lane);
 /* Has the start come that the order has reserved for the pod on a node? */
 bool sl_plan_bounded_is_due(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* May a pod that does not fit have the lane's reserved start? What may not start may not. */

@@ -92,6 +92,7 @@ static void activate_reserve(struct sl_planner *planner, struct sl_plan_lane *la
     planner->n_reserves += !lane->reserve.active;
     lane->reserve.active = true;
     lane->reserve.fixed = false;
+    lane->reserve.later = lane->reserve.at_us > planner->now_us;
     sl_plan_touch(planner, SL_PLAN_KEPT);
 }
 
@@ -134,6 +135,7 @@ bool sl_plan_reserve_move(struct sl_plan_run *run, struct sl_plan_node *node)
         struct sl_plan_reserve other = *reserve;
         if (find_earliest(run, reserve->pod, node, reserve->at_us, &other)) {
             *reserve = other;
+            reserve->later = reserve->at_us > planner->now_us;
             sl_plan_touch(planner, SL_PLAN_KEPT);
             return true;
         }

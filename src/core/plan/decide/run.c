@@ -48,7 +48,7 @@ static int64_t lane_due(const struct sl_planner *planner, struct sl_plan_lane *l
     for (int i = 0; i < SL_PLAN_RETRIES; i++) {
         due_us = sl_plan_earlier(due_us, lane->retry[i].waits ? lane->retry[i].at_us : INT64_MAX);
     }
-    if (lane->reserve.active) { /* later a pod runs longer than it stated */
+    if (lane->reserve.active && lane->reserve.later) { /* then a pod runs longer than it stated */
         due_us = sl_plan_earlier(due_us, sl_sat_add(lane->reserve.at_us, 1));
     }
     if (planner->order != NULL) {

@@ -129,7 +129,7 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
     if (delays_headroom(planner, lane, pod)) {
         return hold_pod(run, lane, pod, SL_HOLD_HEADROOM);
     }
-    if (lane->run.judged >= SL_PLAN_JUDGED_MAX && !sl_plan_bounded_is_due(planner, pod)) {
+    if (sl_plan_bounded_is_settled(run, lane) && !sl_plan_bounded_is_due(planner, pod)) {
         return hold_pod(run, lane, pod, SL_HOLD_PROMISE);
     }
     if (sl_plan_is_spent(run, pod->space) && sl_plan_must_search(planner, pod)) {

@@ -13,6 +13,7 @@ struct sl_plan_reserve {
     uint64_t touch; /* planner->seq.nodes when it was made */
     bool active;    /* this run met its pod: pods behind must respect it */
     bool fixed;     /* no other node has room as early, in this run */
+    bool later;     /* a run's end must come; else another reserved start keeps the room */
     struct sl_assignment assignment;
 };
 

@@ -64,9 +64,9 @@ static bool want_same_model(const struct sl_plan_account_pod *record,
 }
 
 /* Does the tenant keep its share of each resource of the run, beside what it gives back already? Or
- * is the run wider than the share, and not due on it either? For a pod that selects the model which
- * the run's pod selects, of that model: it is lent by whom the model is guaranteed, whatever else
- * the tenant has. */
+ * is the run wider than the share, not due on it, and not all that the tenant keeps? For a pod that
+ * selects the model which the run's pod selects, of that model: it is lent by whom the model is
+ * guaranteed, whatever else the tenant has. */
 static bool is_borrowed(const struct sl_plan_account_pod *record,
                         const struct sl_plan_account_pod *due)
 {
@@ -82,7 +82,7 @@ static bool is_borrowed(const struct sl_plan_account_pod *record,
         int64_t kept = part->held - part->leaving - part->given - need->units;
         bool is_wide = sl_sat_mul(need->units, SL_SHARE_ONE) > size;
         borrowed = sl_sat_mul(kept, SL_SHARE_ONE) >= size ||
-                   (is_wide && sl_plan_need_start(need) == INT64_MAX);
+                   (is_wide && kept > 0 && sl_plan_need_start(need) == INT64_MAX);
         if (!borrowed) {
             return false;
         }

@@ -71,6 +71,24 @@ TEST_ON(struct plan_rig *rig, a_pod_behind_leaves_the_cpu_that_the_reservation_n
     assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: nvidia.com/gpu=1\n");
 }
 
+/* It has room now, and what keeps it from that is no run's end. */
+TEST_ON(struct plan_rig *rig, a_pod_that_another_resources_reservation_keeps_waiting_wakes_nobody)
+{
+    struct plan_rig_node *node = plan_rig_node(rig, "n1", 4);
+    plan_rig_share(node, 16);
+    node->node.host.cpu_milli = 4;
+    plan_rig_start(rig, pod_with_cpu(rig, "x", 2, 100), "n1", NULL);
+    plan_rig_put(rig, pod_with_cpu(rig, "first", 3, 50));
+    rig->now_us += SECONDS(1);
+    struct plan_rig_pod *long_one = plan_rig_pod(rig, "long", MEM, 4, 500);
+    long_one->constraints = (struct sl_constraints){.cpu_milli = 2, .digest = 2};
+    long_one->pod.constraints = &long_one->constraints;
+    plan_rig_put(rig, long_one);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "long"), "Held Behind");
+    assert_true(sl_planner_wake(rig->planner) > rig->now_us + SECONDS(98));
+}
+
 TEST_ON(struct plan_rig *rig, a_pod_behind_may_take_cpu_that_the_reservation_does_not_need)
 {
     plan_rig_node(rig, "n1", 4)->node.host.cpu_milli = 4;

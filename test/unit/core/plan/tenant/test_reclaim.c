@@ -207,6 +207,17 @@ TEST_ON(struct tenant_rig *rig, who_is_wider_than_the_share_keeps_what_is_due_to
     assert_string_equal(who_ends(rig, "b2"), "");
 }
 
+TEST_ON(struct tenant_rig *rig, who_is_wider_than_the_share_stays_when_nothing_else_does)
+{
+    run(rig, "a1", "a", 1);
+    run(rig, "wide", "a", 3);
+    pass(rig, MIN_RUNTIME_S);
+    linger(rig, "a1", 30);
+    wait_with(rig, "b1", "b", 2, HIGH);
+    (void)plan_rig_plan(rig->plan);
+    assert_string_equal(who_ends(rig, "b1"), "");
+}
+
 TEST_ON(struct tenant_rig *rig, who_would_leave_no_room_that_is_needed_stays)
 {
     rig->tenants.share[0].weight = 0;
