@@ -93,7 +93,7 @@ static void pick_for(struct sl_plan_run *run, struct sl_plan_lane *lane, struct 
         sl_plan_reserve_end(planner, lane);
         sl_plan_pick(run, pod, NULL, pick);
     }
-    if (pick->node == NULL && !run->lacking && run->checks > 0) {
+    if (pick->node == NULL && pick->reason != SL_HOLD_BEHIND && !run->lacking && run->checks > 0) {
         sl_plan_bounded_set_aside(planner, pod);
         if (lane->run.refused > 0) { /* others may go now */
             sl_plan_touch(planner, SL_PLAN_RUN);
