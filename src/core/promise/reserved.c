@@ -301,8 +301,8 @@ static void lay_out_first(struct sl_promise *promise)
             member->sites = mixed->sites == NULL
                                 ? UINT64_MAX
                                 : mixed->sites(mixed->sites_context, member->pod.id);
-            if ((reserve_as_before(promise, member) ||
-                 reserve_earliest(promise, member, INT64_MAX))) {
+            if (reserve_as_before(promise, member) ||
+                reserve_earliest(promise, member, INT64_MAX)) {
                 mixed->first[mixed->n_first++] = member;
             }
         }

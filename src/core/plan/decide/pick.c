@@ -86,7 +86,7 @@ static void consider_node(struct search *search, struct sl_plan_node *node)
     }
     if (!sl_plan_bounded_admits_on(run, search->pod, node)) {
         search->refused = true;
-        search->window_us = /* as long a pod would be refused too */
+        search->window_us = /* as long a pod is refused too, unless it is due */
             sl_plan_later(search->window_us, now_us + search->pod->item.timeout_us - 1);
         return;
     }

@@ -17,7 +17,7 @@ struct sl_plan_run {
     struct sl_plan_space *spender; /* namespace that pays for the search; NULL: none */
     size_t room;                   /* nominations that may still be made */
     size_t n_open;                 /* lanes in which pods wait */
-    size_t judged;                 /* looks at nodes for which the order let pods start on none */
+    size_t judged;                 /* looks at nodes that the order's refusals took */
     size_t n_making;               /* lanes for which kube-scheduler made room as the run began */
     bool lacking;                  /* out of memory */
     bool usual; /* pods end as is usual, not by their timeouts: an estimate alone, no plan */

@@ -124,7 +124,8 @@ static int64_t end_of(const struct account *a, const struct sl_promise_member *m
     return member->reserved_us + sl_promise_estimate(a->promise, member);
 }
 
-/* What runs in the bin at that time, as far as the lane expects, and what is reserved then. */
+/* Returns the units that running pods and reserved starts use in the bin at that time, by what the
+ * lane expects. */
 static int64_t used_then(const struct account *a, uint32_t bin, int64_t at_us, bool reserved)
 {
     const struct sl_mixed *mixed = &a->promise->mixed;

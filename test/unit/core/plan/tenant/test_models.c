@@ -86,7 +86,7 @@ TEST_ON(struct tenant_rig *rig, nobody_gains_by_the_model_that_a_pod_selects)
     assert_int_equal(due_of(rig, "b4"), -1);
 }
 
-/* What it held while it was nominated it keeps from nobody. */
+/* Others of its tenant get the place that it had while it was nominated. */
 TEST_ON(struct tenant_rig *rig, a_pod_whose_nomination_ends_waits_for_its_model_again)
 {
     wait_all(rig, "a1 a2 a3 a4 a5 a6 a7 a8", 1000);
